@@ -1,0 +1,1 @@
+// DeliveryAdapters: see docs/modules.md

@@ -1,0 +1,1 @@
+// DeliveryEngine: see docs/modules.md

@@ -1,0 +1,1 @@
+// GatewayAPI: see docs/modules.md

@@ -1,0 +1,1 @@
+// HTTP2: see docs/modules.md

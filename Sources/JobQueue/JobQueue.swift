@@ -1,0 +1,1 @@
+// JobQueue: see docs/modules.md

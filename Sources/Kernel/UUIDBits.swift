@@ -1,0 +1,47 @@
+/// The 128 bits of a UUID with its canonical lower-case text.
+package struct UUIDBits: Hashable, Comparable, Sendable, CustomStringConvertible {
+    package let high: UInt64
+    package let low: UInt64
+
+    package init(high: UInt64, low: UInt64) {
+        self.high = high
+        self.low = low
+    }
+
+    /// Reads the form 8-4-4-4-12 in either case.
+    package init?(_ text: some StringProtocol) {
+        let utf8 = Array(text.utf8)
+        guard utf8.count == 36, [8, 13, 18, 23].allSatisfy({ utf8[$0] == UInt8(ascii: "-") }) else { return nil }
+        guard let bytes = Hex.decode(String(decoding: utf8.filter { $0 != UInt8(ascii: "-") }, as: UTF8.self)),
+            bytes.count == 16
+        else { return nil }
+        high = bytes[0..<8].reduce(0) { $0 << 8 | UInt64($1) }
+        low = bytes[8..<16].reduce(0) { $0 << 8 | UInt64($1) }
+    }
+
+    /// The version digit, 7 for time-ordered ids (RFC 9562).
+    package var version: Int { Int(high >> 12 & 15) }
+
+    /// The variant bits, 2 for RFC 9562.
+    package var variant: Int { Int(low >> 62) }
+
+    /// The canonical text: lower case, 8-4-4-4-12.
+    package var description: String {
+        var output = [UInt8](repeating: UInt8(ascii: "-"), count: 36)
+        var position = 0
+        for index in 0..<16 {
+            let word = index < 8 ? high : low
+            let byte = UInt8(truncatingIfNeeded: word >> UInt64(8 * (7 - index % 8)))
+            for nibble in [byte >> 4, byte & 15] {
+                output[position] = nibble < 10 ? 48 + nibble : 87 + nibble
+                position += 1
+            }
+            if [3, 5, 7, 9].contains(index) { position += 1 }
+        }
+        return String(decoding: output, as: UTF8.self)
+    }
+
+    package static func < (lhs: UUIDBits, rhs: UUIDBits) -> Bool {
+        (lhs.high, lhs.low) < (rhs.high, rhs.low)
+    }
+}

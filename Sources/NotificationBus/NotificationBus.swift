@@ -1,0 +1,1 @@
+// NotificationBus: see docs/modules.md

@@ -1,0 +1,1 @@
+// NotificationContract: see docs/modules.md

@@ -1,0 +1,1 @@
+// Notifications: see docs/modules.md

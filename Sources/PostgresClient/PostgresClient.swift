@@ -1,0 +1,1 @@
+// PostgresClient: see docs/modules.md

@@ -1,0 +1,1 @@
+// PushSimulator: see docs/modules.md

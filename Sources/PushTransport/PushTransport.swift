@@ -1,0 +1,1 @@
+// PushTransport: see docs/modules.md

@@ -1,0 +1,1 @@
+// RateLimiter: see docs/modules.md

@@ -1,0 +1,1 @@
+// RedisClient: see docs/modules.md

@@ -1,0 +1,1 @@
+// ServiceRuntime: see docs/modules.md

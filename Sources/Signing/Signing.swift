@@ -1,0 +1,1 @@
+// Signing: see docs/modules.md

@@ -1,0 +1,1 @@
+// Store: see docs/modules.md

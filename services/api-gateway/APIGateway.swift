@@ -1,0 +1,4 @@
+@main
+struct APIGateway {
+    static func main() {}
+}

@@ -1,0 +1,4 @@
+@main
+struct DeliveryWorker {
+    static func main() {}
+}

@@ -1,0 +1,4 @@
+@main
+struct PushSimulatorService {
+    static func main() {}
+}

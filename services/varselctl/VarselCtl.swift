@@ -1,0 +1,4 @@
+@main
+struct VarselCtl {
+    static func main() {}
+}
