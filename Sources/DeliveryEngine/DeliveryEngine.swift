@@ -1,1 +1,0 @@
-// DeliveryEngine: see docs/modules.md

@@ -1,1 +1,0 @@
-// NotificationContract: see docs/modules.md

@@ -1,1 +1,0 @@
-// Notifications: see docs/modules.md
