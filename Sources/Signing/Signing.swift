@@ -1,1 +1,0 @@
-// Signing: see docs/modules.md
