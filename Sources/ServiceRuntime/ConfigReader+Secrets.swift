@@ -1,0 +1,60 @@
+import Glibc
+
+extension ConfigReader {
+    /// A secret that may be left out: from the variable itself, or from the file named by `<name>_FILE` (as systemd's
+    /// `LoadCredential=` provides).
+    /// - Parameters:
+    ///   - name: the variable.
+    ///   - minimumLength: the fewest characters it must have.
+    package func optionalSecret(_ name: String, minimumLength: Int = 1) -> String? {
+        let value = secretText(name)
+        note(name, shown: value == nil ? "" : "***", isDefault: value == nil)
+        guard let value else { return nil }
+        check(name, secret: value, minimumLength: minimumLength)
+        return value
+    }
+
+    /// A secret that must be set; see `optionalSecret`.
+    package func secret(_ name: String, _ meaning: String, minimumLength: Int = 1) -> String {
+        let before = problems.count
+        if let value = optionalSecret(name, minimumLength: minimumLength) { return value }
+        if problems.count == before { report(name, "not set", fix: meaning) }
+        return ""
+    }
+
+    private func check(_ name: String, secret: String, minimumLength: Int) {
+        if secret.count < minimumLength {
+            report(
+                name,
+                "is only \(secret.count) characters long",
+                fix: "Set at least \(minimumLength) characters, such as the output of `openssl rand -hex 32`."
+            )
+        } else if secret.contains(where: \.isWhitespace) {
+            report(name, "holds white space", fix: "Remove the white space from the secret.")
+        }
+    }
+
+    private func secretText(_ name: String) -> String? {
+        let fileName = name + "_FILE"
+        guard let path = text(of: fileName) else { return rawText(of: name) }
+        note(fileName, shown: path, isDefault: false)
+        if rawText(of: name) != nil {
+            report(name, "is set beside \(fileName)", fix: "Set one of the two.")
+        }
+        do {
+            return trimmed(String(decoding: try FileContents.read(path, limit: 65_536), as: UTF8.self))
+        } catch {
+            report(fileName, error.reason, fix: "Name a readable file that holds the secret.")
+            return nil
+        }
+    }
+}
+
+/// A text without the password of the URL it may be: `redis://user:***@host`.
+func withoutPassword(_ text: String) -> String {
+    guard let scheme = text.firstRange(of: "://") else { return text }
+    let rest = text[scheme.upperBound...]
+    let authority = rest.prefix { $0 != "/" && $0 != "?" && $0 != "#" }
+    guard let at = authority.lastIndex(of: "@"), let colon = authority[..<at].firstIndex(of: ":") else { return text }
+    return text[..<colon] + ":***" + text[at...]
+}

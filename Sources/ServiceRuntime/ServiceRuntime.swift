@@ -1,1 +1,0 @@
-// ServiceRuntime: see docs/modules.md

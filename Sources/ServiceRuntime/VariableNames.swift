@@ -1,0 +1,29 @@
+/// The environment variables of all Varsel processes. `docs/configuration.md` explains each one; a test holds the two together.
+package enum VariableNames {
+    /// What our variables begin with: a variable of this kind that is not in `all` is probably misspelt.
+    package static let prefixes = [
+        "APNS_", "APP_NAME", "CAPS_", "DATABASE_", "DEV_API_", "FCM_", "GATEWAY_", "GLOBAL_WEEKLY_", "JWT_", "JWKS_",
+        "MESSAGE_RETENTION_", "METRICS_", "QUEUE_", "REDIS_", "SERVICE_CRED", "SIMULATOR_", "STOP_DEAD", "TRUSTED_PROX",
+        "WORKER_",
+    ]
+
+    package static let all: Set<String> = [
+        // Every process
+        "LOG_LEVEL", "STOP_DEADLINE", "METRICS_LISTEN",
+        // Servers
+        "DATABASE_URL", "DATABASE_PREPARE", "REDIS_URL", "CAPS_REDIS_URL", "QUEUE_PREFIX", "QUEUE_NAME",
+        // Push
+        "APNS_KEY_FILE", "APNS_KEY_ID", "APNS_TEAM_ID", "APNS_TOPIC", "APNS_ENVIRONMENT", "APNS_HOST", "APNS_PORT",
+        "APNS_CA_FILE",
+        // Rules
+        "APP_NAME", "GLOBAL_WEEKLY_CAP", "DEEPLINK_SCHEMES", "ACCEPT_LITERAL_JOBS", "PUSH_BADGE",
+        // Gateway
+        "GATEWAY_LISTEN", "JWT_PUBLIC_KEY_FILE", "JWT_ISSUER", "JWT_AUDIENCE", "SERVICE_CREDENTIALS_FILE",
+        "DEV_API_TOKEN", "TRUSTED_PROXIES",
+        // Maintenance
+        "MESSAGE_RETENTION_MONTHS", "EVENT_RETENTION_MONTHS",
+        // Simulator
+        "SIMULATOR_LISTEN", "SIMULATOR_CONTROL_LISTEN", "SIMULATOR_CERT_FILE", "SIMULATOR_KEY_FILE",
+        "SIMULATOR_PORT_FILE",
+    ]
+}
