@@ -104,6 +104,9 @@ package struct Logger: Sendable {
         )
     }
 
+    /// Whether lines of this level are written: asked before fields that cost something are put together.
+    package func records(_ level: LogLevel) -> Bool { level >= self.level }
+
     package func debug(_ message: StaticString, _ fields: KeyValuePairs<String, JSONValue> = [:]) {
         log(.debug, message, fields)
     }
