@@ -154,7 +154,10 @@ let package = Package(
             dependencies: ["Kernel", "Observability", "RedisClient", "PostgresClient"]
         ),
         .testTarget(name: "KernelTests", dependencies: ["Kernel", "TestSupport"]),
-        .testTarget(name: "NotificationsTests", dependencies: ["Notifications", "Kernel", "TestSupport"]),
+        .testTarget(
+            name: "NotificationsTests",
+            dependencies: ["Notifications", "NotificationContract", "Kernel", "TestSupport"]
+        ),
         .testTarget(
             name: "ObservabilityTests",
             dependencies: ["Observability", "ServiceRuntime", "Kernel", "TestSupport"]

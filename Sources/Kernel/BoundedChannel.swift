@@ -44,6 +44,25 @@ package final class BoundedChannel<Element: Sendable>: Sendable {
         }
     }
 
+    /// Adds an element at once, beyond the capacity if need be: for senders that cannot wait and are bounded elsewhere.
+    package func offer(_ element: Element) {
+        state.withLock { state in
+            state.elements.append(element)
+            Self.wake(&state.receivers)
+        }
+    }
+
+    /// Takes up to `limit` of the oldest elements without waiting.
+    package func takeAvailable(upTo limit: Int) -> [Element] {
+        state.withLock { state in
+            let count = min(limit, state.elements.count)
+            let head = Array(state.elements.prefix(count))
+            state.elements.removeFirst(count)
+            Self.wake(&state.senders)
+            return head
+        }
+    }
+
     /// Takes the oldest element, waiting for one.
     /// - Returns: `nil` once the channel is finished and empty.
     package func receive() async -> Element? {

@@ -37,9 +37,6 @@ package struct DeviceDelivery: Sendable, Equatable {
         self.attempts = attempts
         self.reason = reason
     }
-
-    /// Whether this device needs another attempt.
-    package var isOutstanding: Bool { state == .retry || state == .unknown }
 }
 
 /// What an earlier run left of a message.

@@ -77,8 +77,9 @@ package struct EndedJob: Sendable, Equatable {
 
 /// The queue as the engine uses it, always in groups.
 package protocol JobLeasing: Sendable {
-    /// Takes up to `limit` jobs that are due.
-    func claim(limit: Int) async throws -> LeasedGroup
+    /// Takes up to `limit` jobs that are due, among them at most `prioritizedLimit` with a priority: the rest of the places is
+    /// kept for the plain list.
+    func claim(limit: Int, prioritizedLimit: Int) async throws -> LeasedGroup
     /// Waits until there may be work, at most two seconds and not beyond `nextDue`.
     func waitForWork(nextDue: Timestamp?) async
     /// Renews the locks. Returns the ids of jobs that are no longer ours.

@@ -39,6 +39,11 @@ package struct DeliveryRecord: Sendable {
         self.events = events
         self.clearsWeek = clearsWeek
     }
+
+    /// Whether there is nothing to remember.
+    package var isEmpty: Bool {
+        status == nil && deliveries.isEmpty && acceptedAt == nil && events.isEmpty && !clearsWeek
+    }
 }
 
 /// Records outcomes in groups: rows, `lastSentAt` and events in one statement.

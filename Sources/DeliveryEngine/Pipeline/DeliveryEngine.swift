@@ -1,0 +1,250 @@
+package import Kernel
+package import NotificationBus
+package import Notifications
+package import Observability
+
+/// Takes notifications from the queue and carries each to its end: judged, written, sent, recorded, finished.
+///
+/// The stages run side by side with bounded channels between them. A crash at any point leaves a job whose lock runs out; its
+/// next run finds what was done by the message's id.
+package final class DeliveryEngine: Sendable {
+    private let ports: EnginePorts
+    private let configuration: EngineConfiguration
+    private let clock: any Clock<Duration>
+    private let wallClock: any WallClock
+    private let telemetry: Telemetry
+    private let metrics: EngineMetrics
+    private let checkpoint: Checkpoint.Hook
+    private let intake: JobIntake
+    private let judge: Judge
+    private let dispatcher: Dispatcher
+    private let recorder: Recorder
+    private let inFlight = InFlightJobs()
+    private let slots: SlotPool
+    private let outage = OutageGate()
+    private let claimedGroups = BoundedChannel<[LeasedJob]>(capacity: 1)
+    private let approvedGroups = BoundedChannel<[ApprovedJob]>(capacity: 1)
+
+    /// - Parameters:
+    ///   - acceptsLiteralText: whether jobs that carry their own words are delivered.
+    ///   - checkpoint: called between steps, for tests that end the process there.
+    package init(
+        ports: EnginePorts,
+        registry: CategoryRegistry,
+        catalog: Catalog,
+        parser: NotificationParser,
+        identity: MessageIdentity,
+        acceptsLiteralText: Bool = true,
+        configuration: EngineConfiguration = EngineConfiguration(),
+        clock: any Clock<Duration> = ContinuousClock(),
+        wallClock: any WallClock = SystemWallClock(),
+        telemetry: Telemetry,
+        checkpoint: @escaping Checkpoint.Hook = { _ in }
+    ) {
+        self.ports = ports
+        self.configuration = configuration
+        self.clock = clock
+        self.wallClock = wallClock
+        self.telemetry = telemetry
+        self.checkpoint = checkpoint
+        let inFlight = self.inFlight
+        metrics = EngineMetrics(registry: telemetry.metrics) { Double(inFlight.count) }
+        slots = SlotPool(capacity: configuration.maxInFlight)
+        intake = JobIntake(
+            registry: registry,
+            parser: parser,
+            identity: identity,
+            claimLimit: configuration.claimLimit,
+            acceptsLiteralText: acceptsLiteralText
+        )
+        judge = Judge(
+            ports: ports,
+            globalCap: configuration.globalWeeklyCap,
+            claimLimit: configuration.claimLimit,
+            checkpoint: checkpoint
+        )
+        let recorder = Recorder(
+            ports: ports,
+            configuration: configuration,
+            inFlight: inFlight,
+            slots: slots,
+            clock: clock,
+            checkpoint: checkpoint,
+            telemetry: telemetry,
+            metrics: metrics
+        )
+        self.recorder = recorder
+        dispatcher = Dispatcher(
+            ports: ports,
+            catalog: catalog,
+            configuration: configuration,
+            checkpoint: checkpoint,
+            conclude: { recorder.submit($0) }
+        )
+    }
+
+    /// Jobs held at this moment.
+    package var jobsInFlight: Int { inFlight.count }
+
+    /// Works until `stop` returns, then stops claiming, lets what is in flight end, and gives back what has not been sent.
+    /// Ends when all is recorded; cancel the task to cut that short.
+    package func run(until stop: @escaping @Sendable () async -> Void) async {
+        let upkeep = Task { await self.upkeep() }
+        await withTaskGroup(of: Void.self) { group in
+            let claiming = Task { await self.claimLoop() }
+            group.addTask {
+                await stop()
+                claiming.cancel()
+                self.slots.close()
+                await claiming.value
+                self.claimedGroups.finish()
+            }
+            group.addTask {
+                while let jobs = await self.claimedGroups.receive() { await self.judgeGroup(jobs) }
+                self.approvedGroups.finish()
+            }
+            group.addTask {
+                while let jobs = await self.approvedGroups.receive() { await self.dispatchGroup(jobs) }
+                // Sends that were handed over end by their own deadlines.
+                await self.slots.drained()
+                self.recorder.finish()
+            }
+            group.addTask { await self.recorder.run() }
+        }
+        upkeep.cancel()
+        await upkeep.value
+    }
+
+    private func claimLoop() async {
+        var failures = 0
+        while !Task.isCancelled {
+            if let pause = outage.pause {
+                await sleep(pause)
+                continue
+            }
+            let places = await slots.take(atLeast: 1, upTo: configuration.groupSize)
+            guard places > 0, !Task.isCancelled else { return slots.release(places) }
+            do {
+                let group = try await ports.jobs.claim(limit: places, prioritizedLimit: prioritizedLimit(of: places))
+                failures = 0
+                slots.release(places - group.jobs.count)
+                guard !group.jobs.isEmpty else {
+                    await ports.jobs.waitForWork(nextDue: group.nextDue)
+                    continue
+                }
+                metrics.claimed.increment(by: group.jobs.count)
+                inFlight.add(group.jobs)
+                checkpoint(.afterClaim)
+                await claimedGroups.send(group.jobs)
+            } catch {
+                slots.release(places)
+                metrics.failure("claim").increment()
+                telemetry.logger.warning("claiming failed", ["error": .error(error)])
+                var generator = SystemRandomNumberGenerator()
+                let backoff = Backoff(base: .milliseconds(100), limit: .seconds(2))
+                await sleep(backoff.delay(attempt: failures, using: &generator))
+                failures += 1
+            }
+        }
+    }
+
+    /// How many of the places just taken may go to prioritized jobs, so that a tenth of all stays for the plain list.
+    private func prioritizedLimit(of places: Int) -> Int {
+        let reserved = Int(Double(slots.capacity) * configuration.reservedShare)
+        let usedByOthers = slots.used - places
+        return max(0, min(places, slots.capacity - reserved - usedByOthers))
+    }
+
+    private func judgeGroup(_ jobs: [LeasedJob]) async {
+        var parsed: [ParsedJob] = []
+        for job in jobs {
+            switch intake.read(job, now: wallClock.now) {
+            case .parsed(let understood): parsed.append(understood)
+            case .refused(let conclusion): recorder.submit(conclusion)
+            }
+        }
+        guard !parsed.isEmpty else { return }
+        do {
+            let judgement = try await judge.judge(parsed)
+            outage.succeeded()
+            for conclusion in judgement.concluded { recorder.submit(conclusion) }
+            await approvedGroups.send(judgement.approved)
+        } catch {
+            postpone(parsed, step: "judge", error: error)
+        }
+    }
+
+    private func dispatchGroup(_ jobs: [ApprovedJob]) async {
+        do {
+            try await dispatcher.dispatch(jobs)
+            outage.succeeded()
+            if let first = jobs.first { metrics.groupDuration.observe(first.readAt.duration(to: .now)) }
+        } catch {
+            postpone(jobs.map(\.parsed), step: "write", error: error)
+        }
+    }
+
+    /// An outage of ours moves the group without counting an attempt, and holds back the next claim.
+    private func postpone(_ jobs: [ParsedJob], step: String, error: any Error) {
+        metrics.failure(step).increment()
+        let pause = outage.failed()
+        telemetry.logger.error(
+            "a group is postponed",
+            ["step": .string(step), "jobs": .integer(jobs.count), "error": .error(error)]
+        )
+        let now = wallClock.now
+        for parsed in jobs {
+            recorder.submit(
+                Conclusion(
+                    job: parsed.job,
+                    record: DeliveryRecord(
+                        messageID: parsed.messageID,
+                        userID: parsed.content.userID.rawValue,
+                        category: parsed.category.id
+                    ),
+                    ending: .again(at: now + pause, countsAttempt: false, reason: nil),
+                    at: now
+                )
+            )
+        }
+    }
+
+    private func upkeep() async {
+        await withTaskGroup(of: Void.self) { group in
+            group.addTask { await self.renewLocks() }
+            group.addTask { await self.recoverStalled() }
+        }
+    }
+
+    private func renewLocks() async {
+        while !Task.isCancelled {
+            await sleep(configuration.lockRenewal)
+            let held = inFlight.held
+            guard !held.isEmpty, !Task.isCancelled else { continue }
+            do {
+                let lost = try await ports.jobs.extend(held)
+                if !lost.isEmpty { inFlight.markLost(lost) }
+            } catch {
+                metrics.failure("extend").increment()
+                telemetry.logger.warning("renewing locks failed", ["error": .error(error)])
+            }
+        }
+    }
+
+    private func recoverStalled() async {
+        while !Task.isCancelled {
+            do {
+                try await ports.jobs.recoverStalled()
+            } catch {
+                metrics.failure("stalled").increment()
+                telemetry.logger.warning("looking for stalled jobs failed", ["error": .error(error)])
+            }
+            await sleep(configuration.stalledCheck)
+        }
+    }
+
+    /// Sleeps; a cancelled sleep ends early, which is all that its callers need to know.
+    private func sleep(_ duration: Duration) async {
+        try? await clock.sleep(for: duration)
+    }
+}

@@ -1,0 +1,171 @@
+import Kernel
+import Notifications
+
+/// The second stage: reads the recipients of a group, asks the gates, and takes the weekly slots, in claim order.
+struct Judge: Sendable {
+    let ports: EnginePorts
+    let globalCap: Int
+    let claimLimit: Int
+    let checkpoint: Checkpoint.Hook
+
+    struct Judgement {
+        var approved: [ApprovedJob] = []
+        var concluded: [Conclusion] = []
+    }
+
+    /// - Throws: when the store cannot be asked; no slot was taken then.
+    func judge(_ jobs: [ParsedJob]) async throws -> Judgement {
+        guard !jobs.isEmpty else { return Judgement() }
+        let readAt = ContinuousClock.now
+        let batch = try await ports.recipients.recipients(
+            for: jobs.map { job in
+                RecipientQuery(
+                    messageID: job.messageID,
+                    userID: job.content.userID,
+                    category: job.category.id,
+                    sourceEntityID: job.content.sourceEntityID,
+                    enqueuedAt: job.enqueuedAt,
+                    openingMinute: job.category.window?.opens
+                )
+            }
+        )
+        var judgement = Judgement()
+        var passed: [(job: ParsedJob, recipient: Recipient, needsSlot: Bool)] = []
+        for (job, recipient) in zip(jobs, batch.recipients) {
+            switch RunPlan(job: job, recipient: recipient, now: batch.now, claimLimit: claimLimit) {
+            case .conclude(let status, let reason, let gate):
+                judgement.concluded.append(conclude(job, recipient, status, reason, gate: gate, now: batch.now))
+            case .deferred(let until):
+                judgement.concluded.append(deferral(job, recipient, until: until, now: batch.now))
+            case .deliver(let needsSlot):
+                passed.append((job, recipient, needsSlot))
+            }
+        }
+        let claiming = passed.filter(\.needsSlot)
+        let answers = await ports.caps.take(
+            claiming.map { $0.job.capClaim(week: $0.recipient.weekKey, globalCap: globalCap) }
+        )
+        checkpoint(.afterCaps)
+        let answerByID = Dictionary(
+            zip(claiming.map(\.job.messageID), answers),
+            uniquingKeysWith: { first, _ in first }
+        )
+        for (job, recipient, needsSlot) in passed {
+            let answer = needsSlot ? answerByID[job.messageID] ?? .uncounted : nil
+            switch answer {
+            case .categoryFull:
+                judgement.concluded.append(
+                    conclude(job, recipient, .suppressed, "cap_category", gate: "rate_limit", now: batch.now)
+                )
+            case .globalFull:
+                judgement.concluded.append(
+                    conclude(job, recipient, .suppressed, "cap_global", gate: "rate_limit", now: batch.now)
+                )
+            case .taken, .uncounted, nil:
+                judgement.approved.append(
+                    ApprovedJob(
+                        parsed: job,
+                        recipient: recipient,
+                        judgedAt: batch.now,
+                        readAt: readAt,
+                        capAnswer: answer,
+                        weekKey: answer == .taken ? recipient.weekKey : answer == nil ? recipient.stored?.weekKey : nil
+                    )
+                )
+            }
+        }
+        return judgement
+    }
+
+    private func conclude(
+        _ job: ParsedJob,
+        _ recipient: Recipient,
+        _ status: MessageStatus,
+        _ reason: String?,
+        gate: String?,
+        now: Timestamp
+    ) -> Conclusion {
+        let stored = recipient.stored
+        let collides = reason == "id_collision"
+        let isNews = collides || stored.map { $0.status == .pending || $0.status == .failed } ?? true
+        var events = job.firstRunEvents
+        if isNews {
+            let kind = DeliveryEvent.Kind(status)
+            events.append(job.event(kind, at: now, gate: gate, reason: reason))
+        } else {
+            events.append(job.event(.duplicate, at: now, reason: status.rawValue))
+        }
+        let ownsRow = stored != nil && !collides
+        // The slot is only certain to be free again when nothing can have arrived.
+        let freed = stored.flatMap { stored -> CapClaim? in
+            guard isNews, ownsRow, let week = stored.weekKey, !stored.mayHaveArrived else { return nil }
+            return job.capClaim(week: week, globalCap: globalCap)
+        }
+        return Conclusion(
+            job: job.job,
+            record: DeliveryRecord(
+                messageID: job.messageID,
+                userID: job.content.userID.rawValue,
+                category: job.category.id,
+                status: ownsRow && isNews ? status : nil,
+                reason: reason,
+                events: events
+            ),
+            ending: Conclusion.ending(status, reason: reason),
+            giveBack: freed,
+            outcome: isNews ? status.rawValue : "duplicate",
+            at: now
+        )
+    }
+
+    private func deferral(_ job: ParsedJob, _ recipient: Recipient, until: Timestamp, now: Timestamp) -> Conclusion {
+        let week = recipient.stored?.weekKey
+        return Conclusion(
+            job: job.job,
+            record: DeliveryRecord(
+                messageID: job.messageID,
+                userID: job.content.userID.rawValue,
+                category: job.category.id,
+                events: job.firstRunEvents + [
+                    job.event(
+                        .deferred,
+                        at: now,
+                        gate: GateChain.window.name,
+                        reason: "outside_window",
+                        detail: ["until": .string(until.rfc3339)]
+                    )
+                ],
+                // The slot goes back; the next run takes one of its own week.
+                clearsWeek: week != nil
+            ),
+            ending: .again(at: until, countsAttempt: false, reason: nil),
+            giveBack: week.map { job.capClaim(week: $0, globalCap: globalCap) },
+            outcome: nil,
+            at: now
+        )
+    }
+}
+
+extension ParsedJob {
+    /// The first run of a job also tells when and for when it was queued.
+    var firstRunEvents: [DeliveryEvent] {
+        guard job.attemptsStarted <= 1 else { return [] }
+        return [event(.enqueued, at: enqueuedAt, detail: due == enqueuedAt ? nil : ["due": .string(due.rfc3339)])]
+    }
+}
+
+extension DeliveryEvent.Kind {
+    /// The event that tells of a message's end.
+    init(_ status: MessageStatus) {
+        self =
+            switch status {
+            case .pending: .retrying
+            case .sent: .sent
+            case .unknown: .unknown
+            case .failed: .failed
+            case .expired: .expired
+            case .suppressed: .suppressed
+            case .cancelled: .cancelled
+            }
+    }
+}

@@ -1,0 +1,231 @@
+import Kernel
+import NotificationContract
+import Notifications
+import Observability
+import Synchronization
+
+/// The last stage: takes dead tokens out of use, records outcomes, frees slots and ends jobs, in groups and in that order.
+///
+/// Conclusions arrive one by one from any thread and leave together: as soon as a group is full, or after a few
+/// milliseconds.
+final class Recorder: Sendable {
+    private let ports: EnginePorts
+    private let configuration: EngineConfiguration
+    private let inFlight: InFlightJobs
+    private let slots: SlotPool
+    private let clock: any Clock<Duration>
+    private let checkpoint: Checkpoint.Hook
+    private let telemetry: Telemetry
+    private let metrics: EngineMetrics
+    /// Bounded by the jobs in flight: each has at most one conclusion.
+    private let inbox: BoundedChannel<Conclusion>
+
+    init(
+        ports: EnginePorts,
+        configuration: EngineConfiguration,
+        inFlight: InFlightJobs,
+        slots: SlotPool,
+        clock: any Clock<Duration>,
+        checkpoint: @escaping Checkpoint.Hook,
+        telemetry: Telemetry,
+        metrics: EngineMetrics
+    ) {
+        self.ports = ports
+        self.configuration = configuration
+        self.inFlight = inFlight
+        self.slots = slots
+        self.clock = clock
+        self.checkpoint = checkpoint
+        self.telemetry = telemetry
+        self.metrics = metrics
+        inbox = BoundedChannel(capacity: .max)
+    }
+
+    /// Takes a conclusion, from any thread.
+    func submit(_ conclusion: Conclusion) {
+        inbox.offer(conclusion)
+    }
+
+    /// Ends `run` once everything submitted has been recorded.
+    func finish() {
+        inbox.finish()
+    }
+
+    /// Works until `finish` was called and all is recorded. Ending jobs overlaps with recording the next group.
+    func run() async {
+        let recorded = BoundedChannel<[Conclusion]>(capacity: 2)
+        await withTaskGroup(of: Void.self) { group in
+            group.addTask { [self] in
+                while true {
+                    let batch = await collect()
+                    if batch.isEmpty { break }
+                    await recorded.send(await record(batch))
+                }
+                recorded.finish()
+            }
+            group.addTask { [self] in
+                while let batch = await recorded.receive() { await end(batch) }
+            }
+        }
+    }
+
+    private func collect() async -> [Conclusion] {
+        var batch = await inbox.receive(upTo: configuration.recordGroupSize)
+        if batch.isEmpty || batch.count >= configuration.recordGroupSize { return batch }
+        // Waiting cannot fail except by cancellation, and then there is nothing to wait for.
+        try? await clock.sleep(for: configuration.recordDelay)
+        batch += inbox.takeAvailable(upTo: configuration.recordGroupSize - batch.count)
+        return batch
+    }
+
+    private func record(_ batch: [Conclusion]) async -> [Conclusion] {
+        var batch = batch
+        for index in batch.indices {
+            if inFlight.isLost(batch[index].job.id) { batch[index] = batch[index].withoutLock() }
+            for token in batch[index].invalidations {
+                batch[index].record.events += await invalidate(token, of: batch[index])
+            }
+        }
+        checkpoint(.afterInvalidation)
+        let records = batch.map(\.record).filter { !$0.isEmpty }
+        let done = await persist("record", count: records.count) { [ports] in try await ports.outcomes.record(records) }
+        checkpoint(.afterRecord)
+        guard done else {
+            // Unrecorded jobs are not ended: their locks run out, and another run finds what devices already took by id.
+            release(batch)
+            return []
+        }
+        let freed = batch.compactMap(\.giveBack)
+        if !freed.isEmpty { await ports.caps.giveBack(freed) }
+        checkpoint(.afterGiveBack)
+        return batch
+    }
+
+    private func invalidate(_ token: TokenInvalidation, of conclusion: Conclusion) async -> [DeliveryEvent] {
+        do {
+            let result = try await ports.tokens.invalidate(token)
+            var events: [DeliveryEvent] = []
+            func add(_ kind: DeliveryEvent.Kind) {
+                var event = DeliveryEvent(
+                    kind: kind,
+                    messageID: conclusion.record.messageID,
+                    userID: conclusion.record.userID,
+                    category: conclusion.record.category?.rawValue,
+                    jobID: conclusion.job.id,
+                    attemptsStarted: conclusion.job.attemptsStarted,
+                    attempt: 0,
+                    at: conclusion.at,
+                    reason: token.reason
+                )
+                event.device = "\(token.deviceRowID):\(token.token.prefix(8))…"
+                events.append(event)
+            }
+            if result.tokenRemoved { add(.tokenInvalidated) }
+            if result.permissionRevoked { add(.permissionRevoked) }
+            return events
+        } catch {
+            // The token stays and will be reported dead again by its next push.
+            metrics.failure("invalidate").increment()
+            telemetry.logger.warning("invalidating a token failed", ["error": .error(error)])
+            return []
+        }
+    }
+
+    private func end(_ batch: [Conclusion]) async {
+        guard !batch.isEmpty else { return }
+        let endings = batch.filter { !inFlight.isLost($0.job.id) }
+            .map { EndedJob(id: $0.job.id, token: $0.job.token, ending: $0.ending) }
+        let lost = Mutex<Set<String>>([])
+        _ = await persist("end", count: endings.count) { [ports] in
+            let ids = try await ports.jobs.end(endings)
+            lost.withLock { $0 = ids }
+        }
+        checkpoint(.afterEnd)
+        let lostIDs = lost.withLock { $0 }
+        if !lostIDs.isEmpty { await reportLost(batch.filter { lostIDs.contains($0.job.id) }) }
+        release(batch)
+        var counts: [OutcomeCount: Int] = [:]
+        for conclusion in batch {
+            guard let outcome = conclusion.outcome else { continue }
+            metrics.outcome(outcome, category: conclusion.record.category?.rawValue).increment()
+            counts[
+                OutcomeCount(category: conclusion.record.category?.rawValue ?? "none", outcome: outcome),
+                default: 0
+            ] += 1
+        }
+        if !counts.isEmpty, let moment = batch.first?.at { await ports.statistics.add(counts, at: moment) }
+    }
+
+    private func reportLost(_ batch: [Conclusion]) async {
+        metrics.locksLost.increment(by: batch.count)
+        telemetry.logger.warning("locks were lost before jobs ended", ["jobs": .integer(batch.count)])
+        let records = batch.map { $0.withoutLock() }.map { conclusion in
+            var record = conclusion.record
+            // The rest was recorded before the loss was known.
+            record.deliveries = [:]
+            record.acceptedAt = nil
+            record.events = record.events.filter { $0.kind == .lockLost }
+            return record
+        }
+        _ = await persist("record", count: records.count) { [ports] in try await ports.outcomes.record(records) }
+    }
+
+    private func release(_ batch: [Conclusion]) {
+        inFlight.remove(batch.map(\.job.id))
+        slots.release(batch.count)
+    }
+
+    /// Tries until it succeeds or patience ends; locks are renewed meanwhile.
+    private func persist(_ step: String, count: Int, _ body: @Sendable () async throws -> Void) async -> Bool {
+        guard count > 0 else { return true }
+        let deadline = ContinuousClock.now + configuration.outagePatience
+        var generator = SystemRandomNumberGenerator()
+        for attempt in 0... {
+            do {
+                try await body()
+                return true
+            } catch {
+                metrics.failure(step).increment()
+                telemetry.logger.error(
+                    "a group could not be persisted",
+                    ["step": .string(step), "jobs": .integer(count), "error": .error(error)]
+                )
+                let delay = Backoff(base: .milliseconds(200), limit: .seconds(5)).delay(
+                    attempt: attempt,
+                    using: &generator
+                )
+                guard ContinuousClock.now + delay < deadline, !Task.isCancelled else {
+                    return false
+                }
+                try? await clock.sleep(for: delay)
+            }
+        }
+        return false
+    }
+}
+
+extension Conclusion {
+    /// The same conclusion for a job whose lock is lost: acceptances are kept, the status is somebody else's to decide.
+    func withoutLock() -> Conclusion {
+        var copy = self
+        copy.record.status = nil
+        copy.record.reason = nil
+        copy.record.deliveries = record.deliveries.filter { $0.value.state == .accepted }
+        copy.record.clearsWeek = false
+        copy.giveBack = nil
+        copy.outcome = nil
+        copy.record.events.append(
+            DeliveryEvent(
+                kind: .lockLost,
+                messageID: record.messageID,
+                userID: record.userID,
+                category: record.category?.rawValue,
+                jobID: job.id,
+                attemptsStarted: job.attemptsStarted,
+                attempt: 0,
+                at: at
+            )
+        )
+        return copy
+    }
+}

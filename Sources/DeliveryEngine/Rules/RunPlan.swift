@@ -1,0 +1,71 @@
+import Kernel
+import NotificationContract
+import Notifications
+
+/// What a run of a job is to do, given what is known of its user and of earlier runs. Pure.
+enum RunPlan: Equatable {
+    /// The message is over; `gate` names who decided.
+    case conclude(MessageStatus, reason: String?, gate: String?)
+    case deferred(until: Timestamp)
+    /// It is to be sent; `needsSlot` says whether weekly slots must be taken first.
+    case deliver(needsSlot: Bool)
+
+    init(job: ParsedJob, recipient: Recipient, now: Timestamp, claimLimit: Int) {
+        let stored = recipient.stored
+        if let stored, stored.userID != job.content.userID.rawValue || stored.category != job.category.id.rawValue {
+            self = .conclude(.failed, reason: "id_collision", gate: "identity")
+            return
+        }
+        if let stored, let finished = Self.finished(stored, job: job, now: now) {
+            self = finished
+            return
+        }
+        if job.job.deferredFailure != nil {
+            self =
+                stored?.mayHaveArrived == true
+                ? .conclude(.unknown, reason: "stalled", gate: "queue")
+                : .conclude(.failed, reason: "stalled", gate: "queue")
+            return
+        }
+        if job.job.attemptsStarted > claimLimit {
+            self = .conclude(stored?.mayHaveArrived == true ? .unknown : .failed, reason: "stalled", gate: "queue")
+            return
+        }
+        if stored?.status == .sent {
+            self = .deliver(needsSlot: false)
+            return
+        }
+        let candidate = GateCandidate(
+            category: job.category,
+            messageID: job.messageID,
+            due: job.due,
+            recipient: recipient
+        )
+        guard let (gate, answer) = GateChain.judge(candidate, now: now) else {
+            self = .deliver(needsSlot: stored?.status != .pending || stored?.weekKey == nil)
+            return
+        }
+        // What may have arrived is neither unsent nor sent later: it ends as it stands.
+        let uncertain = stored?.mayHaveArrived == true
+        switch answer {
+        case .proceed: self = .deliver(needsSlot: true)
+        case .defer(let until):
+            self = uncertain ? .conclude(.unknown, reason: gate, gate: gate) : .deferred(until: until)
+        case .drop(let status, let reason):
+            self = .conclude(uncertain ? .unknown : status, reason: reason, gate: gate)
+        }
+    }
+
+    /// The plan for a message whose row says that it is over, or nearly.
+    private static func finished(_ stored: StoredMessage, job: ParsedJob, now: Timestamp) -> RunPlan? {
+        switch stored.status {
+        case .pending, .failed: return nil
+        case .unknown, .expired, .suppressed, .cancelled:
+            return .conclude(stored.status, reason: stored.reason, gate: nil)
+        case .sent:
+            let limit = job.job.attemptsLimit ?? Int.max
+            let outstanding = stored.deliveries.values.contains { $0.isOutstanding(limit: limit) }
+            return outstanding && now < job.deadline ? nil : .conclude(.sent, reason: nil, gate: nil)
+        }
+    }
+}

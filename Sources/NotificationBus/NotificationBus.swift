@@ -1,1 +1,0 @@
-// NotificationBus: see docs/modules.md

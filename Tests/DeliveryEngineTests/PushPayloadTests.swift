@@ -1,0 +1,55 @@
+import Kernel
+import NotificationContract
+import Notifications
+import Testing
+
+@testable import DeliveryEngine
+
+struct PushPayloadTests {
+    private let id = MessageID(
+        at: Timestamp(milliseconds: 1_796_117_400_000),
+        entropy: [1, 2, 3, 4, 5, 6, 7, 8, 9, 10]
+    )
+
+    private func payload(_ body: String, category: CategoryID = .lifecycle, entity: String? = nil) throws -> [UInt8] {
+        let category = try CategoryRegistry.standard.category(category)
+        let text = Catalog(texts: [:], appName: "App")
+            .pushText(.literal(body: body), title: "Title", category: category, locale: .english)
+        return try PushPayload.alert(
+            text: text,
+            category: category,
+            messageID: id,
+            deeplinkURL: "im://home?source=notification",
+            entityID: entity
+        )
+    }
+
+    @Test func `the push has the agreed form (E6)`() throws {
+        let expected = """
+            {"aps":{"alert":{"title":"Title","body":"Hi"},"category":"lifecycle","interruption-level":"active",\
+            "sound":"default","thread-id":"lifecycle"},"source":"notification","messageId":"\(id)",\
+            "deeplinkUrl":"im://home?source=notification","entityId":"e-1"}
+            """
+        #expect(String(decoding: try payload("Hi", entity: "e-1"), as: UTF8.self) == expected)
+    }
+
+    @Test func `a reminder is quiet`() throws {
+        let value = try JSONValue(parsing: payload("Hi", category: .reminder))
+        #expect(value["aps"]?["sound"] == nil)
+        #expect(value["aps"]?["interruption-level"] == "passive")
+    }
+
+    @Test func `an entity id with other characters stays out of the push`() throws {
+        #expect(try JSONValue(parsing: payload("Hi", entity: "sub:1"))["entityId"] == nil)
+    }
+
+    @Test(arguments: ["x", "æ", "👨‍👩‍👧‍👦", "\"", "\n", "漢"])
+    func `a long body is cut between characters and fills the limit (A3)`(character: String) throws {
+        let bytes = try payload(String(repeating: character, count: 5000))
+        #expect(bytes.count <= PushPayload.limit)
+        #expect(bytes.count > PushPayload.limit - 2 * character.utf8.count - 4)
+        let body = try #require(try JSONValue(parsing: bytes)["aps"]?["alert"]?["body"]?.stringValue)
+        #expect(body.hasSuffix("…"))
+        #expect(body.dropLast().allSatisfy { String($0) == character })
+    }
+}
