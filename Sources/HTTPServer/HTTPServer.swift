@@ -70,9 +70,9 @@ package final class HTTPServer: Sendable {
             UInt32(options.threads),
             UInt32(options.connections),
             UInt32(max(1, options.idleTimeout.components.seconds)),
-            // The library keeps the head, parsed values and the answer's head in one pool a connection. Twice the limit lets
-            // an oversized head arrive, so that it gets a readable refusal.
-            options.headerBytes * 2 + 8 * 1024,
+            // The library keeps the head, parsed values and the answer's head in one pool a connection, and clears it after
+            // every request. Room beyond the limit lets an oversized head arrive, so that it gets a readable refusal.
+            options.headerBytes * 3 / 2 + 4 * 1024,
             onRequest,
             onCompleted,
             onConnectionChange,
@@ -153,16 +153,20 @@ package final class HTTPServer: Sendable {
         }
         MHD_suspend_connection(connection.handle)
         let now = clock.now
-        connection.state.withLock { state in
+        let request = connection.state.withLock { state in
             state.phase = .running
             state.suspended = true
             state.since = now
-            let request = state.request
-            state.task = Task { [self] in
-                let response = await desk.respond(to: head, admission: admission, body: body)
-                running.wrappingSubtract(1, ordering: .relaxed)
-                finish(connection, request: request, with: response, cancel: false)
-            }
+            return state.request
+        }
+        // Made outside the lock: the task may end on another thread before this one goes on.
+        let task = Task { [self] in
+            let response = await desk.respond(to: head, admission: admission, body: body)
+            running.wrappingSubtract(1, ordering: .relaxed)
+            finish(connection, request: request, with: response, cancel: false)
+        }
+        connection.state.withLock { state in
+            if state.phase == .running, state.request == request { state.task = task }
         }
         return nil
     }
