@@ -1,0 +1,109 @@
+import CNghttp2
+import Kernel
+
+extension ClientLoop: HTTP2SessionEvents {
+    func streamBegan(_ streamID: Int32) {}
+
+    func received(name: UnsafeBufferPointer<UInt8>, value: UnsafeBufferPointer<UInt8>, tag: Int) -> Bool {
+        guard let stream = streams[tag] else { return true }
+        stream.headerSize += name.count + value.count + 32
+        guard stream.headerSize <= options.maxResponseHeaders else {
+            let message = "the answer's headers exceed \(options.maxResponseHeaders) bytes"
+            finish(stream, .failure(HTTP2Error(.responseTooLarge, message, wasProcessed: .unknown)))
+            return false
+        }
+        if name.first == UInt8(ascii: ":") {
+            // nghttp2 has verified that it is `:status` with three digits. An interim answer is replaced by the next one.
+            stream.status = value.reduce(0) { $0 * 10 + Int($1) - 48 }
+            stream.headers.removeAll(keepingCapacity: true)
+        } else {
+            stream.headers.append(
+                HTTP2Header(String(decoding: name, as: UTF8.self), String(decoding: value, as: UTF8.self))
+            )
+        }
+        return true
+    }
+
+    func received(data: UnsafeBufferPointer<UInt8>, tag: Int) {
+        guard let session, let stream = streams[tag], !stream.isFinished else { return }
+        guard stream.body.count + data.count <= options.maxResponseBody else {
+            let message = "the answer's body exceeds \(options.maxResponseBody) bytes"
+            abandon(stream, HTTP2Error(.responseTooLarge, message, wasProcessed: .unknown), session)
+            return
+        }
+        stream.body.append(contentsOf: data)
+    }
+
+    func received(_ frame: FrameNotice) {
+        stall.frameReceived(now: now, streamsOpen: streams.count > 0)
+        switch frame {
+        case .headers(let tag, endStream: true), .data(let tag, endStream: true):
+            guard let session, let stream = streams[tag] else { return }
+            stream.remoteEnded = true
+            // The peer answered before it had read the whole request (RFC 9113, 8.1); the rest is of no use.
+            if !stream.localEnded { session.reset(stream.streamID, NGHTTP2_NO_ERROR.rawValue) }
+        case .settings(isAck: false): settingsReceived = true
+        case .ping(isAck: true, let payload): pings.answered(payload)
+        case .goAway(let lastStreamID, let errorCode, let opaqueData):
+            let reason = opaqueData.isEmpty ? String(cString: nghttp2_http2_strerror(errorCode)) : opaqueData
+            goAway = (lastStreamID, reason)
+        case .headers, .data, .settings, .ping, .other: break
+        }
+    }
+
+    func sent(_ frame: FrameNotice) {
+        switch frame {
+        case .headers(let tag, let endStream):
+            guard let stream = streams[tag] else { return }
+            stream.headersSent = true
+            stream.localEnded = stream.localEnded || endStream
+        case .data(let tag, let endStream):
+            guard endStream, let stream = streams[tag] else { return }
+            stream.localEnded = true
+            stream.requestBody = []
+        case .settings, .ping, .goAway, .other: break
+        }
+    }
+
+    func fill(_ buffer: UnsafeMutableBufferPointer<UInt8>, tag: Int) -> (count: Int, isLast: Bool) {
+        guard let stream = streams[tag] else { return (0, true) }
+        return stream.requestBody.fill(buffer, offset: &stream.bodyOffset)
+    }
+
+    func streamClosed(_ streamID: Int32, tag: Int, errorCode: UInt32) {
+        guard let stream = streams[tag] else { return }
+        free(tag)
+        guard !stream.isFinished else { return }
+        finish(stream, result(of: stream, streamID, errorCode))
+    }
+
+    private func result(
+        of stream: ClientStream,
+        _ streamID: Int32,
+        _ errorCode: UInt32
+    ) -> Result<HTTP2Response, HTTP2Error> {
+        if stream.remoteEnded, stream.status >= 200 {
+            return .success(HTTP2Response(status: stream.status, headers: stream.headers, body: stream.body))
+        }
+        if let goAway, !stream.headersSent || streamID > goAway.lastStreamID {
+            return .failure(HTTP2Error(.goAwayNotProcessed, "the peer went away: \(goAway.reason)"))
+        }
+        let name = String(cString: nghttp2_http2_strerror(errorCode))
+        if errorCode == NGHTTP2_REFUSED_STREAM.rawValue {
+            return .failure(HTTP2Error(.refusedStream, "the peer refused the stream", resetCode: errorCode))
+        }
+        if errorCode == NGHTTP2_NO_ERROR.rawValue {
+            return .failure(
+                HTTP2Error(.malformedResponse, "the answer ended early", wasProcessed: stream.processedState)
+            )
+        }
+        return .failure(
+            HTTP2Error(
+                .streamReset,
+                "the stream was reset: \(name)",
+                wasProcessed: stream.processedState,
+                resetCode: errorCode
+            )
+        )
+    }
+}

@@ -1,0 +1,21 @@
+/// Limits and times of a client connection.
+package struct HTTP2ClientOptions: Sendable {
+    /// From looking up the name to the peer's first SETTINGS.
+    package var connectTimeout: Duration = .seconds(10)
+    /// Streams open at once, where the peer allows more or sets no limit.
+    package var maxConcurrentStreams = 2_000
+    /// Bytes of requests that may wait to be sent.
+    package var maxQueuedBytes = 16 * 1024 * 1024
+    /// The largest body of an answer, in bytes.
+    package var maxResponseBody = 256 * 1024
+    /// The largest header section of an answer, counted as RFC 9113, 6.5.2 does.
+    package var maxResponseHeaders = 16 * 1024
+    /// Silence of the peer while an answer is awaited, after which it is asked for a sign of life.
+    package var stallAfter: Duration = .seconds(15)
+    /// How long that sign of life may take before the connection is declared dead.
+    package var stallPingTimeout: Duration = .seconds(5)
+    /// Silence on an idle connection after which a PING checks it; Apple suggests about an hour.
+    package var idlePingAfter: Duration = .seconds(3_600)
+
+    package init() {}
+}

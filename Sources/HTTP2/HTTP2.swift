@@ -1,1 +1,0 @@
-// HTTP2: see docs/modules.md
