@@ -1,1 +1,0 @@
-// PostgresClient: see docs/modules.md

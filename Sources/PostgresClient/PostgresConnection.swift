@@ -1,0 +1,175 @@
+import CLibpq
+import Glibc
+import Kernel
+
+/// One connection, used by one thread only. After an error that leaves its state in doubt it is closed and never used again.
+final class PostgresConnection {
+    private let handle: OpaquePointer
+    private let prepares: Bool
+    private let timeout: Duration
+    private var prepared: [String: String] = [:]
+    private(set) var isUsable = true
+
+    /// More texts than this on one connection are a mistake, so the cache starts anew.
+    private static let preparedLimit = 512
+
+    /// Connects.
+    /// - Throws: `PostgresError` with code `connection` or `timeout`.
+    init(url: PostgresURL, options: PostgresPool.Options) throws(PostgresError) {
+        prepares = options.prepare
+        timeout = options.statementTimeout
+        guard let handle = PQconnectStart(url.connectionString) else {
+            throw PostgresError(.connection, message: "out of memory")
+        }
+        self.handle = handle
+        do throws(PostgresError) {
+            try finishConnecting(within: options.connectTimeout)
+            guard PQsetClientEncoding(handle, "UTF8") == 0 else { throw failure(.connection) }
+            let milliseconds = options.statementTimeout.milliseconds
+            _ = try run(
+                SQL(
+                    stringLiteral:
+                        "SELECT set_config('statement_timeout', '\(milliseconds)', false), "
+                        + "set_config('TimeZone', 'UTC', false), set_config('DateStyle', 'ISO', false)"
+                )
+            )
+            _ = try run("SELECT set_config('application_name', \(options.applicationName), false)")
+        } catch {
+            isUsable = false
+            throw error
+        }
+    }
+
+    deinit {
+        PQfinish(handle)
+    }
+
+    private func finishConnecting(within limit: Duration) throws(PostgresError) {
+        let deadline = ContinuousClock.now + limit
+        var wanted = PGRES_POLLING_WRITING
+        while true {
+            switch wanted {
+            case PGRES_POLLING_OK:
+                guard PQsetnonblocking(handle, 1) == 0 else { throw failure(.connection) }
+                return
+            case PGRES_POLLING_READING: try wait(for: Int16(POLLIN), until: deadline)
+            case PGRES_POLLING_WRITING: try wait(for: Int16(POLLOUT), until: deadline)
+            default: throw failure(.connection)
+            }
+            wanted = PQconnectPoll(handle)
+        }
+    }
+
+    /// Runs one statement and returns its rows.
+    func run(_ sql: SQL) throws(PostgresError) -> PostgresRows {
+        if prepares, !sql.values.isEmpty {
+            let name = try prepare(sql.text)
+            return try exchange(sql.values) { count, values in
+                PQsendQueryPrepared(handle, name, count, values, nil, nil, 0)
+            }
+        }
+        return try exchange(sql.values) { count, values in
+            PQsendQueryParams(handle, sql.text, count, nil, values, nil, nil, 0)
+        }
+    }
+
+    /// Runs several statements without values, as one implicit transaction.
+    func runScript(_ text: String, timeout: Duration) throws(PostgresError) {
+        guard PQsendQuery(handle, text) == 1 else { throw lost() }
+        _ = try results(until: ContinuousClock.now + timeout)
+    }
+
+    private func prepare(_ text: String) throws(PostgresError) -> String {
+        if let name = prepared[text] { return name }
+        if prepared.count >= Self.preparedLimit {
+            _ = try exchange([]) { count, values in
+                PQsendQueryParams(handle, "DEALLOCATE ALL", count, nil, values, nil, nil, 0)
+            }
+            prepared = [:]
+        }
+        let name = "s\(prepared.count)"
+        guard PQsendPrepare(handle, name, text, 0, nil) == 1 else { throw lost() }
+        _ = try results(until: ContinuousClock.now + timeout)
+        prepared[text] = name
+        return name
+    }
+
+    private func exchange(
+        _ values: [String?],
+        _ send: (Int32, UnsafePointer<UnsafePointer<CChar>?>?) -> Int32
+    ) throws(PostgresError) -> PostgresRows {
+        let copies = values.map { value in value.map { strdup($0) } ?? nil }
+        defer { for copy in copies { free(copy) } }
+        let pointers = copies.map { UnsafePointer($0) }
+        let sent = pointers.withUnsafeBufferPointer { send(Int32(values.count), $0.baseAddress) }
+        guard sent == 1 else { throw lost() }
+        // The server's own limit comes first; ours is for a server that does not answer at all.
+        return try results(until: ContinuousClock.now + timeout + .seconds(1))
+    }
+
+    private func results(until deadline: ContinuousClock.Instant) throws(PostgresError) -> PostgresRows {
+        while true {
+            let flushed = PQflush(handle)
+            if flushed == 0 { break }
+            guard flushed == 1 else { throw lost() }
+            try wait(for: Int16(POLLIN | POLLOUT), until: deadline)
+            guard PQconsumeInput(handle) == 1 else { throw lost() }
+        }
+        var last: PostgresRows?
+        var refusal: PostgresError?
+        while true {
+            while PQisBusy(handle) == 1 {
+                try wait(for: Int16(POLLIN), until: deadline)
+                guard PQconsumeInput(handle) == 1 else { throw lost() }
+            }
+            guard let result = PQgetResult(handle) else { break }
+            let status = PQresultStatus(result)
+            if status == PGRES_TUPLES_OK || status == PGRES_COMMAND_OK || status == PGRES_EMPTY_QUERY {
+                last = PostgresRows(owning: result)
+            } else {
+                refusal = refusal ?? Self.refusal(of: result)
+                PQclear(result)
+            }
+        }
+        if PQstatus(handle) != CONNECTION_OK { throw refusal.map { lost($0.message) } ?? lost() }
+        if let refusal { throw refusal }
+        guard let last else { throw lost() }
+        return last
+    }
+
+    private func wait(for events: Int16, until deadline: ContinuousClock.Instant) throws(PostgresError) {
+        while true {
+            let rest = ContinuousClock.now.duration(to: deadline).milliseconds
+            guard rest > 0 else {
+                isUsable = false
+                throw PostgresError(.timeout, message: "no answer in time")
+            }
+            var descriptor = pollfd(fd: PQsocket(handle), events: events, revents: 0)
+            let ready = poll(&descriptor, 1, Int32(clamping: rest))
+            if ready > 0 { return }
+            if ready < 0, errno != EINTR { throw lost() }
+        }
+    }
+
+    private static func refusal(of result: OpaquePointer) -> PostgresError {
+        func field(_ code: Int32) -> String? { PQresultErrorField(result, code).map { String(cString: $0) } }
+        let state = field(Int32(UInt8(ascii: "C")))
+        // The primary message only: the detail line may quote values.
+        let message = field(Int32(UInt8(ascii: "M"))) ?? "no message"
+        if state == "57014" { return PostgresError(.timeout, sqlState: state, message: message) }
+        return PostgresError(state == nil ? .connection : .server, sqlState: state, message: message)
+    }
+
+    private func lost(_ message: String? = nil) -> PostgresError {
+        isUsable = false
+        if let message { return PostgresError(.connection, message: message) }
+        return failure(.connection)
+    }
+
+    private func failure(_ code: PostgresError.Code) -> PostgresError {
+        isUsable = false
+        let text = PQerrorMessage(handle).map { String(cString: $0) } ?? ""
+        let line = text.split(separator: "\n").first.map(String.init) ?? "the connection is gone"
+        return PostgresError(code, message: line)
+    }
+}

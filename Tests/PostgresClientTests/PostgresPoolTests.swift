@@ -1,0 +1,165 @@
+import Kernel
+import Observability
+import PostgresClient
+import TestSupport
+import Testing
+
+struct PostgresPoolTests {
+    @Test func `values of every type survive the round trip`() async throws {
+        try await TestDatabase.with { database in
+            let id = try #require(UUIDBits("01a22ee6-b000-7abc-8def-0123456789ab"))
+            let moment = Timestamp(milliseconds: 1_796_117_400_250)
+            let none: String? = nil
+            let rows = try await database.pool.query(
+                """
+                SELECT \("a'b\"\\æ") AS text, \(42) AS number, \(true) AS flag, \(id) AS id, \(moment) AS moment,
+                    \(["k": [1, nil]] as JSONValue) AS json, \(none) AS nothing, \(JSONText("{\"a\":1}")) AS raw
+                """
+            )
+            let row = try #require(rows.first)
+            #expect(try row.string("text") == "a'b\"\\æ")
+            #expect(try row.int("number") == 42)
+            #expect(try row.bool("flag"))
+            #expect(try row.uuid("id") == id)
+            #expect(try row.timestamp("moment") == moment)
+            #expect(try row.json("json") == ["k": [1, nil]])
+            #expect(try row.optionalString("nothing") == nil)
+            #expect(try row.json("raw")["a"] == 1)
+        }
+    }
+
+    @Test func `arrays carry quotes, commas, backslashes, braces, NULL and emptiness`() async throws {
+        try await TestDatabase.with { database in
+            let texts: [String?] = ["a,b", "\"", "\\", "{}", "NULL", nil, "", " x "]
+            let rows = try await database.pool.query("SELECT * FROM unnest(\(texts)) AS t(value)")
+            let values = try rows.map { row in try row.optionalString("value") }
+            #expect(values == texts)
+            let empty = try await database.pool.query("SELECT * FROM unnest(\([String]())) AS t(value)")
+            #expect(empty.isEmpty)
+        }
+    }
+
+    @Test func `an error carries the server's code and none of the values`() async throws {
+        try await TestDatabase.with { database in
+            _ = try await database.pool.query("CREATE TABLE t (name text PRIMARY KEY)")
+            _ = try await database.pool.query("INSERT INTO t VALUES (\("secret-value"))")
+            let error = await #expect(throws: PostgresError.self) {
+                _ = try await database.pool.query("INSERT INTO t VALUES (\("secret-value"))")
+            }
+            #expect(error?.sqlState == "23505")
+            #expect(error?.isDataFault == true)
+            #expect(error?.description.contains("secret-value") == false)
+            let one = try await database.pool.query("SELECT 1 AS one").first?.int("one")
+            #expect(one == 1)
+        }
+    }
+
+    @Test func `a transaction rolls back when its body throws`() async throws {
+        struct Stop: Error {}
+        try await TestDatabase.with { database in
+            _ = try await database.pool.query("CREATE TABLE t (n bigint)")
+            await #expect(throws: Stop.self) {
+                try await database.pool.transaction { transaction in
+                    _ = try await transaction.query("INSERT INTO t VALUES (\(1))")
+                    throw Stop()
+                }
+            }
+            try await database.pool.transaction { transaction in
+                _ = try await transaction.query("INSERT INTO t VALUES (\(2))")
+            }
+            let rows = try await database.pool.query("SELECT n FROM t")
+            let numbers = try rows.map { row in try row.int("n") }
+            #expect(numbers == [2])
+        }
+    }
+
+    @Test func `a connection that was killed is replaced`() async throws {
+        try await TestDatabase.with(size: 1) { database in
+            await #expect(throws: PostgresError.self) {
+                _ = try await database.pool.query("SELECT pg_terminate_backend(pg_backend_pid())")
+                _ = try await database.pool.query("SELECT 1")
+            }
+            let one = try await database.pool.query("SELECT 1 AS one").first?.int("one")
+            #expect(one == 1)
+        }
+    }
+
+    @Test func `a statement beyond its time is ended and named so`() async throws {
+        try await TestDatabase.with { database in
+            var options = PostgresPool.Options()
+            options.statementTimeout = .milliseconds(50)
+            let pool = PostgresPool(url: database.url, options: options, telemetry: .silent())
+            let error = await #expect(throws: PostgresError.self) { _ = try await pool.query("SELECT pg_sleep(30)") }
+            #expect(error?.code == .timeout)
+            await pool.close()
+        }
+    }
+
+    @Test func `callers beyond the limit are refused, the others served in order`() async throws {
+        try await TestDatabase.with { database in
+            var options = PostgresPool.Options()
+            options.size = 1
+            options.maxWaiters = 0
+            let pool = PostgresPool(url: database.url, options: options, telemetry: .silent())
+            try await pool.transaction { _ in
+                let error = await #expect(throws: PostgresError.self) { _ = try await pool.query("SELECT 1") }
+                #expect(error?.code == .poolExhausted)
+            }
+            await pool.close()
+            let error = await #expect(throws: PostgresError.self) { _ = try await pool.query("SELECT 1") }
+            #expect(error?.code == .closed)
+        }
+    }
+
+    @Test func `a waiting caller gives up at its deadline`() async throws {
+        try await TestDatabase.with { database in
+            var options = PostgresPool.Options()
+            options.size = 1
+            options.acquireTimeout = .milliseconds(20)
+            let pool = PostgresPool(url: database.url, options: options, telemetry: .silent())
+            try await pool.transaction { _ in
+                let error = await #expect(throws: PostgresError.self) { _ = try await pool.query("SELECT 1") }
+                #expect(error?.code == .poolExhausted)
+            }
+            let one = try await pool.query("SELECT 1 AS one").first?.int("one")
+            #expect(one == 1)
+            await pool.close()
+        }
+    }
+
+    @Test func `without prepared statements everything works the same`() async throws {
+        try await TestDatabase.with { database in
+            var options = PostgresPool.Options()
+            options.prepare = false
+            let pool = PostgresPool(url: database.url, options: options, telemetry: .silent())
+            for number in 0..<3 {
+                let answer = try await pool.query("SELECT \(number) AS n").first?.int("n")
+                #expect(answer == number)
+            }
+            let prepared = try await pool.query("SELECT count(*) AS n FROM pg_prepared_statements").first?.int("n")
+            #expect(prepared == 0)
+            await pool.close()
+        }
+    }
+
+    @Test func `an unreachable server is an error in bounded time, with the pool still usable`() async throws {
+        let url = try PostgresURL(parsing: "postgresql://nobody@127.0.0.1:1/none")
+        let pool = PostgresPool(url: url, telemetry: .silent())
+        for _ in 0..<2 {
+            let error = await #expect(throws: PostgresError.self) { _ = try await pool.query("SELECT 1") }
+            #expect(error?.code == .connection)
+        }
+        await pool.close()
+    }
+
+    @Test(arguments: ["", "mysql://x", "postgresql://host:notaport/db", "http://x"])
+    func `a bad URL is refused without echoing it`(text: String) {
+        let error = #expect(throws: PostgresError.self) { _ = try PostgresURL(parsing: text) }
+        #expect(error?.code == .configuration)
+    }
+
+    @Test func `a URL prints without its password`() throws {
+        let url = try PostgresURL(parsing: "postgresql://user:hunter2@host:5432/db")
+        #expect(url.description == "postgresql://user@host:5432/db")
+    }
+}
