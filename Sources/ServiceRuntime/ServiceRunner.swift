@@ -74,7 +74,6 @@ final class ServiceRunner: Sendable {
         case .beginStop(let reason): beginStop(reason)
         case .cancelTasks(let tasks):
             logger.error("stop deadline passed, cancelling", ["tasks": names(tasks)])
-            start.withLock { $0 }?.cancel()
             for task in running.withLock({ $0 }).values { task.cancel() }
             post(.deadlinePassed, after: cancelDeadline)
         case .logCrash(let task, let problem):
@@ -127,6 +126,8 @@ final class ServiceRunner: Sendable {
         service.telemetry.logger.info("service stopping", ["reason": .string(reason)])
         manager.stopping(reason: reason, deadline: stopDeadline)
         service.stop.request(reason: reason)
+        // A start that is still under way has nothing to finish.
+        start.withLock { $0 }?.cancel()
         post(.deadlinePassed, after: stopDeadline)
     }
 

@@ -41,6 +41,19 @@ struct ServiceRunnerTests {
         #expect(code == 0)
     }
 
+    @Test func `a start that waits for something is cancelled by the stop, and what it opened is closed`() async {
+        let (_, runner, sink) = make()
+        let closed = Mutex(false)
+        let code = await runner.run { service in
+            service.cleanup { closed.withLock { $0 = true } }
+            runner.signalled("SIGTERM")
+            try await Task.sleep(for: .seconds(3600))
+        }
+        #expect(code == 0)
+        #expect(closed.withLock { $0 })
+        #expect(!sink.lines.contains { $0.contains("did not start") })
+    }
+
     @Test func `a part of the service may ask for the end`() async {
         let (_, runner, _) = make()
         let code = await runner.run { service in

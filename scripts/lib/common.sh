@@ -1,3 +1,4 @@
+# shellcheck shell=bash disable=SC2034,SC2154
 # Shared by the scripts in the folder above: messages, long-running children, the folder for temporary files.
 # To be sourced by bash under `set -euo pipefail`, with `repository` being set to the root of the checkout.
 
@@ -53,12 +54,14 @@ stop_child() {
     wait "$1" 2>/dev/null || true
 }
 
-# Ends everything that was started, the youngest first, and removes the temporary folder.
+# Ends everything that was started, the youngest first, and removes the temporary folder. A script that has more to tidy
+# defines on_clean_up.
 clean_up() {
     local status=$? index
     trap '' INT TERM HUP
     trap - EXIT
     set +e
+    if declare -F on_clean_up >/dev/null; then on_clean_up; fi
     for ((index = ${#children[@]} - 1; index >= 0; index--)); do stop_child "${children[index]}"; done
     if [ -n "$workspace" ]; then rm -rf "$workspace"; fi
     exit "$status"

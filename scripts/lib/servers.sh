@@ -1,3 +1,4 @@
+# shellcheck shell=bash disable=SC2034,SC2154
 # Private Redis and PostgreSQL servers in the temporary folder. Needs common.sh.
 
 # start_redis: starts Redis and sets REDIS_PORT. Settings as in production: nothing is evicted, every write is logged to disk.
