@@ -1,0 +1,148 @@
+package import DeliveryEngine
+package import HTTPServer
+package import Kernel
+package import Notifications
+package import Observability
+
+/// Everything the gateway stands on.
+package struct GatewayPorts: Sendable {
+    package var devices: any DeviceDirectory
+    package var inbox: any Inbox
+    package var preferences: any PreferenceBook
+    package var door: any NotificationDoor
+    package var idempotency: any IdempotencyLedger
+    package var stories: any MessageStories
+    /// What development routes need; `nil` where they do not exist.
+    package var developer: DeveloperPorts?
+
+    package init(
+        devices: any DeviceDirectory,
+        inbox: any Inbox,
+        preferences: any PreferenceBook,
+        door: any NotificationDoor,
+        idempotency: any IdempotencyLedger,
+        stories: any MessageStories,
+        developer: DeveloperPorts?
+    ) {
+        self.devices = devices
+        self.inbox = inbox
+        self.preferences = preferences
+        self.door = door
+        self.idempotency = idempotency
+        self.stories = stories
+        self.developer = developer
+    }
+}
+
+/// What development routes stand on beside the rest.
+package struct DeveloperPorts: Sendable {
+    package var recipients: any RecipientReading
+    package var push: any PushSending
+    package var caps: any WeeklyCaps
+
+    package init(recipients: any RecipientReading, push: any PushSending, caps: any WeeklyCaps) {
+        self.recipients = recipients
+        self.push = push
+        self.caps = caps
+    }
+}
+
+/// What the gateway follows.
+package struct GatewayRules: Sendable {
+    package var registry: CategoryRegistry
+    package var catalog: Catalog
+    package var deeplinkSchemes: Set<String>
+    package var globalWeeklyCap: Int
+    package var deviceDefaults: DeviceDefaults
+
+    package init(
+        registry: CategoryRegistry,
+        catalog: Catalog,
+        deeplinkSchemes: Set<String>,
+        globalWeeklyCap: Int,
+        deviceDefaults: DeviceDefaults
+    ) {
+        self.registry = registry
+        self.catalog = catalog
+        self.deeplinkSchemes = deeplinkSchemes
+        self.globalWeeklyCap = globalWeeklyCap
+        self.deviceDefaults = deviceDefaults
+    }
+}
+
+/// The HTTP API: its table of routes and the router that serves it.
+package struct Gateway: Sendable {
+    /// Every route that exists in this configuration.
+    package let endpoints: [Endpoint]
+    package let router: Router
+
+    package init(
+        ports: GatewayPorts,
+        rules: GatewayRules,
+        doorkeeper: Doorkeeper,
+        limiter: RegistrationLimiter,
+        clock: any WallClock,
+        ids: MessageIDGenerator,
+        telemetry: Telemetry
+    ) {
+        let parser = NotificationParser(
+            registry: rules.registry,
+            catalog: rules.catalog,
+            deeplinkSchemes: rules.deeplinkSchemes
+        )
+        let reader = OrderReader(parser: parser, clock: clock)
+        var endpoints = DeviceTokenRoutes(devices: ports.devices, limiter: limiter, defaults: rules.deviceDefaults)
+            .endpoints
+        endpoints += InboxRoutes(inbox: ports.inbox).endpoints
+        endpoints +=
+            PreferenceRoutes(book: ports.preferences, registry: rules.registry, catalog: rules.catalog, clock: clock)
+            .endpoints
+        endpoints +=
+            EnqueueRoutes(
+                door: ports.door,
+                reader: reader,
+                idempotency: IdempotentRequests(ledger: ports.idempotency, ids: ids, telemetry: telemetry)
+            )
+            .endpoints
+        endpoints += ExplainRoutes(stories: ports.stories).endpoints
+        if doorkeeper.hasDeveloperToken, let developer = ports.developer {
+            endpoints += Self.developerEndpoints(developer, ports, rules, reader, ids)
+        }
+        self.endpoints = endpoints
+        router = GatewayRouter(doorkeeper: doorkeeper, telemetry: telemetry).router(endpoints)
+    }
+
+    private static func developerEndpoints(
+        _ developer: DeveloperPorts,
+        _ ports: GatewayPorts,
+        _ rules: GatewayRules,
+        _ reader: OrderReader,
+        _ ids: MessageIDGenerator
+    ) -> [Endpoint] {
+        let diagnosis = ConsentDiagnosis(
+            recipients: developer.recipients,
+            caps: developer.caps,
+            registry: rules.registry,
+            globalCap: rules.globalWeeklyCap,
+            ids: ids
+        )
+        return DeveloperRoutes(
+            diagnosis: diagnosis,
+            ping: DevicePing(
+                diagnosis: diagnosis,
+                push: developer.push,
+                registry: rules.registry,
+                catalog: rules.catalog,
+                ids: ids
+            ),
+            door: ports.door,
+            book: ports.preferences,
+            caps: developer.caps,
+            reader: reader,
+            registry: rules.registry,
+            catalog: rules.catalog,
+            ids: ids
+        )
+        .endpoints
+    }
+}

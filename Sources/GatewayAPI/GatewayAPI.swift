@@ -1,1 +1,0 @@
-// GatewayAPI: see docs/modules.md

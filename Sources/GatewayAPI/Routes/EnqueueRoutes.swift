@@ -1,0 +1,113 @@
+import HTTPServer
+import Kernel
+import Notifications
+
+/// The door for backends: one notification or many at a time (G10, B1).
+struct EnqueueRoutes: Sendable {
+    /// The largest bulk.
+    static let bulkLimit = 1000
+    private static let path = "/api/v1/notifications"
+
+    let door: any NotificationDoor
+    let reader: OrderReader
+    let idempotency: IdempotentRequests
+
+    var endpoints: [Endpoint] {
+        [
+            .service(
+                .post,
+                Self.path,
+                scope: .notificationsWrite,
+                summary: "Enqueue one notification",
+                limits: RouteLimits(bodyBytes: 64 * 1024)
+            ) { request, credential in
+                try await enqueue(request, credential, single)
+            },
+            .service(
+                .post,
+                Self.path + "/bulk",
+                scope: .notificationsWrite,
+                summary: "Enqueue up to \(Self.bulkLimit) notifications, all or none",
+                limits: RouteLimits(bodyBytes: 8 * 1024 * 1024)
+            ) { request, credential in
+                try await enqueue(request, credential, bulk)
+            },
+        ]
+    }
+
+    /// What a body asks for, and how the answer is put together.
+    private struct Batch {
+        let drafts: Result<[OrderDraft], Problem>
+        let answer: @Sendable ([NotificationReceipt]) -> JSONValue
+    }
+
+    private func enqueue(
+        _ request: HTTPRequest,
+        _ credential: ServiceCredential,
+        _ read: (JSONValue) -> Batch
+    ) async throws -> HTTPResponse {
+        let key = try IdempotencyKey(request.headers)
+        let body = try request.json()
+        let batch = read(body)
+        if case .success(let drafts) = batch.drafts, !credential.scopes.contains(.notificationsLiteral),
+            drafts.contains(where: \.isLiteral)
+        {
+            throw Problem.insufficientScope(.notificationsLiteral)
+        }
+        let count = (try? batch.drafts.get().count) ?? 0
+        return try await idempotency.run(request, body, credential, key, count: count) { ids in
+            let drafts = try batch.drafts.get()
+            let receipts = try await door.enqueue(zip(drafts, ids).map { $0.order($1) })
+            return .data(batch.answer(receipts), status: 202)
+        }
+    }
+
+    private func single(_ body: JSONValue) -> Batch {
+        Batch(drafts: Result { try reader.read(body) }.map { [$0] }.mapError(problem)) { receipts in
+            receipts.first?.json ?? .null
+        }
+    }
+
+    private func bulk(_ body: JSONValue) -> Batch {
+        Batch(drafts: Result { try readAll(body) }.mapError(problem)) { receipts in
+            ["notifications": .array(receipts.map(\.json))]
+        }
+    }
+
+    private func readAll(_ body: JSONValue) throws -> [OrderDraft] {
+        guard let entries = body["notifications"]?.arrayValue else {
+            throw Problem.unacceptable([.init(pointer: "/notifications", detail: "must be an array of notifications")])
+        }
+        guard (1...Self.bulkLimit).contains(entries.count) else {
+            let detail = "must hold 1 to \(Self.bulkLimit) notifications, not \(entries.count)"
+            throw Problem.unacceptable([.init(pointer: "/notifications", detail: detail)])
+        }
+        var drafts: [OrderDraft] = []
+        var problems: [FieldProblem] = []
+        for (index, entry) in entries.enumerated() {
+            do throws(FieldProblems) {
+                drafts.append(try reader.read(entry, at: "/notifications/\(index)"))
+            } catch {
+                problems += error.problems
+            }
+        }
+        guard problems.isEmpty else { throw FieldProblems(problems) }
+        return drafts
+    }
+
+    private func problem(_ error: any Error) -> Problem {
+        switch error {
+        case let problem as Problem: problem
+        case let fields as FieldProblems: Problem(fields.problems)
+        default: .unacceptable([])
+        }
+    }
+}
+
+extension NotificationReceipt {
+    var json: JSONValue {
+        [
+            "messageId": .string(messageID.description), "jobId": .string(jobID), "duplicate": .bool(isDuplicate),
+        ]
+    }
+}
