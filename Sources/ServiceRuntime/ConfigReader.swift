@@ -7,6 +7,8 @@ import Glibc
 package final class ConfigReader {
     private let environment: [String: String]
     private(set) var problems: [ConfigProblem] = []
+    /// How many problems earlier parts had when the present part began.
+    private var problemsBeforePart = 0
     private(set) var settings: [EffectiveSetting] = []
 
     package init(environment: [String: String]) {
@@ -19,9 +21,26 @@ package final class ConfigReader {
     /// The settings that were read, in the order of reading, with secrets as `***`.
     package var effective: [EffectiveSetting] { settings }
 
-    /// Throws every problem found so far.
+    /// Throws every problem found so far; within a `part`, those of the part.
     package func finish() throws(ConfigError) {
-        if !problems.isEmpty { throw ConfigError(problems: problems) }
+        let own = problems.dropFirst(problemsBeforePart)
+        if !own.isEmpty { throw ConfigError(problems: Array(own)) }
+    }
+
+    /// Reads a group of settings whose initialiser throws, so that its problems do not hide those of the groups after it.
+    ///
+    /// Ask for the value after the reader's own `finish()`.
+    package func part<Value>(_ read: (ConfigReader) throws -> Value) throws -> Required<Value> {
+        let before = problemsBeforePart
+        problemsBeforePart = problems.count
+        defer { problemsBeforePart = before }
+        do {
+            return Required(name: "\(Value.self)", stored: try read(self))
+        } catch let error as ConfigError {
+            let noted = problems.dropFirst(problemsBeforePart)
+            problems += error.problems.filter { !noted.contains($0) }
+            return Required(name: "\(Value.self)", stored: nil)
+        }
     }
 
     /// Notes a problem that the caller found itself, such as two settings that exclude each other.

@@ -126,6 +126,36 @@ struct ConfigReaderTests {
         #expect(error.description.contains("BAD: rediss:// is not supported. Use redis://."))
     }
 
+    @Test func `a part that fails does not hide the problems of the next`() throws {
+        struct Limits {
+            let count: Int
+
+            init(reading reader: ConfigReader) throws {
+                count = reader.int("COUNT", default: 1, in: 1...9)
+                try reader.finish()
+                if count == 9 { throw ConfigError(name: "COUNT", problem: "9 is unlucky", fix: "Use another.") }
+            }
+        }
+        let reader = ConfigReader(environment: ["COUNT": "none"])
+        _ = reader.string("FIRST", "A name.")
+        _ = try reader.part(Limits.init(reading:))
+        _ = reader.string("LAST", "A name.")
+        let error = try #require(throws: ConfigError.self) { try reader.finish() }
+        #expect(error.problems.map(\.name) == ["FIRST", "COUNT", "LAST"])
+
+        // A problem before a part does not keep the part from being read, and one that it throws itself is kept.
+        let other = ConfigReader(environment: ["COUNT": "9"])
+        _ = other.string("FIRST", "A name.")
+        _ = try other.part(Limits.init(reading:))
+        #expect(throws: ConfigError.self) { try other.finish() }
+        #expect(other.problems.map(\.name) == ["FIRST", "COUNT"])
+
+        let good = ConfigReader(environment: ["COUNT": "3"])
+        let limits = try good.part(Limits.init(reading:))
+        try good.finish()
+        #expect(try limits.value.count == 3)
+    }
+
     @Test func `a misspelt variable is noticed and the right name offered`() {
         let reader = ConfigReader(environment: [
             "APNS_KEYFILE": "x", "APNS_TOPIC": "t", "JWT_PUBLIC_KEY_FILES": "y", "HOME": "/root", "APNS_ZZZZZZZZZ": "",
