@@ -178,7 +178,8 @@ let package = Package(
         ),
         .testTarget(
             name: "JobQueueTests",
-            dependencies: ["JobQueue", "RedisClient", "Kernel", "Observability", "TestSupport"]
+            dependencies: ["JobQueue", "RedisClient", "Kernel", "Observability", "TestSupport"],
+            exclude: ["Peers"]
         ),
         .testTarget(
             name: "RateLimiterTests",

@@ -1,17 +1,17 @@
 import Foundation
 
-/// A server that a test started, known by its process id and ended by it.
+/// A program that a test started, known by its process id and ended by it.
 package struct ServerProcess: Sendable {
     package let id: Int32
 
-    /// Starts a program that is found on the PATH. Its output is thrown away.
-    package init(_ arguments: [String]) throws {
+    /// Starts a program that is found on the PATH. Its output goes to a file, or is thrown away.
+    package init(_ arguments: [String], output: String = "/dev/null") throws {
         var actions = posix_spawn_file_actions_t()
         posix_spawn_file_actions_init(&actions)
         defer { posix_spawn_file_actions_destroy(&actions) }
-        for descriptor in [STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO] {
-            posix_spawn_file_actions_addopen(&actions, descriptor, "/dev/null", O_RDWR, 0)
-        }
+        posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0)
+        posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, output, O_WRONLY | O_CREAT | O_TRUNC, 0o600)
+        posix_spawn_file_actions_adddup2(&actions, STDOUT_FILENO, STDERR_FILENO)
         // Worker threads of the test process block signals, and a child would inherit that and never see SIGTERM.
         var attributes = posix_spawnattr_t()
         posix_spawnattr_init(&attributes)
@@ -44,6 +44,22 @@ package struct ServerProcess: Sendable {
         }
         send(SIGKILL)
         throw TestServerError("process \(id) did not end within 10 seconds")
+    }
+
+    /// Waits until the process ends by itself. No thread is blocked meanwhile.
+    /// - Returns: its exit code, or the number of the signal that ended it plus 128.
+    package func exitCode(within limit: Duration) async throws -> Int32 {
+        let deadline = ContinuousClock.now + limit
+        var status: Int32 = 0
+        while waitpid(id, &status, WNOHANG) == 0 {
+            guard ContinuousClock.now < deadline else {
+                abandon()
+                throw TestServerError("process \(id) did not end within \(limit)")
+            }
+            try await Task.sleep(for: .milliseconds(5))
+        }
+        let signal = status & 0x7F
+        return signal == 0 ? status >> 8 & 0xFF : 128 + signal
     }
 
     /// Ends the process without waiting, for a `deinit`.

@@ -1,0 +1,55 @@
+-- Gives active jobs back, to be run later or by somebody else.
+-- KEYS and ARGV 1, 2: see part-keys
+-- ARGV 3 number of jobs, then for each:
+--   id | token | due in ms ('' = wait again, next in line) | 1 when the attempt counts, else 0 | reason ('' for none) | trace
+-- Returns a code for each job, as finish does.
+-- Invariants: everything is checked before anything is written; a job given back to `wait` counts no attempt.
+-- include: part-keys.lua
+-- include: part-state.lua
+-- include: part-active.lua
+-- include: part-failure.lua
+local jobs = {}
+for index = 1, tonumber(ARGV[3]) do
+  local at = 4 + (index - 1) * 6
+  jobs[index] = {ARGV[at], ARGV[at + 1], ARGV[at + 2], ARGV[at + 3], ARGV[at + 4], ARGV[at + 5]}
+end
+local codes = letGo(jobs)
+
+local plain = {}
+local anyDelayed, anyWaiting = false, false
+-- From the last to the first, so that the first stands next in line at the end.
+for index = #jobs, 1, -1 do
+  local job = jobs[index]
+  if codes[index] == 0 then
+    local id, due, reason = job[1], job[3], job[5]
+    local key = P .. id
+    if reason ~= '' then
+      local stored = redis.call('HMGET', key, 'opts', 'stacktrace')
+      redis.call('HSET', key, 'failedReason', reason)
+      if job[6] ~= '' then
+        redis.call('HSET', key, 'stacktrace', withTrace(stored[2], job[6], decoded(stored[1])))
+      end
+    end
+    if job[4] == '1' then redis.call('HINCRBY', key, 'atm', 1) end
+    if due == '' then
+      local priority = tonumber(redis.call('HGET', key, 'priority') or '0') or 0
+      if priority > 0 then
+        redis.call('ZADD', K.prioritized, priority * 4294967296, id)
+      else
+        plain[#plain + 1] = id
+      end
+      emit('waiting', 'jobId', id, 'prev', 'active')
+      anyWaiting = true
+    else
+      redis.call('HSET', key, 'delay', math.max(tonumber(due) - now, 0))
+      redis.call('ZADD', K.delayed, delayedScore(tonumber(due)), id)
+      emit('delayed', 'jobId', id, 'delay', due)
+      anyDelayed = true
+    end
+  end
+end
+if #plain > 0 then inChunks('RPUSH', waitList(), plain) end
+if anyDelayed then markNextDue() end
+if (anyWaiting or redis.call('EXISTS', K.wait) == 1) and not isBlocked() then wake() end
+trimEvents()
+return codes

@@ -1,0 +1,17 @@
+-- The traces of a job's failed attempts, oldest first, with the newest added: at most opts.stackTraceLimit, else 3.
+local function withTrace(stored, trace, opts)
+  local limit = tonumber(opts.stackTraceLimit) or 3
+  if limit <= 0 then return '[]' end
+  local good, list = pcall(cjson.decode, stored or '[]')
+  if not good or type(list) ~= 'table' then list = {} end
+  list[#list + 1] = trace
+  while #list > limit do table.remove(list, 1) end
+  return cjson.encode(list)
+end
+
+-- Options come from strangers: what cannot be read counts as none.
+local function decoded(opts)
+  local good, value = pcall(cjson.decode, opts or '{}')
+  if good and type(value) == 'table' then return value end
+  return {}
+end

@@ -1,0 +1,35 @@
+-- Which finished jobs stay. A rule is {count, age in seconds, limit}: count -1 keeps all, 0 keeps none.
+
+-- The job's own wish wins; without one the worker's rule counts.
+local function retentionRule(opts, field, fallback)
+  -- Most jobs say nothing, and looking for the word is much cheaper than reading the JSON.
+  if not opts or not string.find(opts, '"' .. field .. '"', 1, true) then return fallback end
+  local wish = decoded(opts)[field]
+  if wish == true then return {count = 0} end
+  if wish == false then return {count = -1} end
+  if type(wish) == 'number' then return {count = wish} end
+  if type(wish) == 'table' then
+    return {count = tonumber(wish.count) or -1, age = tonumber(wish.age), limit = tonumber(wish.limit)}
+  end
+  return fallback
+end
+
+-- Removes the oldest of a set by age and by count, a bounded number a call, and exactly the jobs whose entries go.
+local function evict(set, rule)
+  local most = rule.limit or 1000
+  if rule.age then
+    local old = redis.call('ZRANGEBYSCORE', set, '-inf', now - rule.age * 1000, 'LIMIT', 0, most)
+    if #old > 0 then
+      inChunks('ZREM', set, old)
+      deleteJobs(old)
+    end
+  end
+  if rule.count >= 0 then
+    local excess = math.min(redis.call('ZCARD', set) - rule.count, 2000)
+    if excess > 0 then
+      local old = redis.call('ZRANGE', set, 0, excess - 1)
+      inChunks('ZREM', set, old)
+      deleteJobs(old)
+    end
+  end
+end
