@@ -100,6 +100,12 @@ final class PostgresConnection {
     ) throws(PostgresError) -> PostgresRows {
         let copies = values.map { value in value.map { strdup($0) } ?? nil }
         defer { for copy in copies { free(copy) } }
+        for (value, copy) in zip(values, copies) {
+            // libpq takes C strings, which would silently end at a NUL.
+            if let value, let copy, strlen(copy) != value.utf8.count {
+                throw PostgresError(.server, sqlState: "22021", message: "a value contains a NUL character")
+            }
+        }
         let pointers = copies.map { UnsafePointer($0) }
         let sent = pointers.withUnsafeBufferPointer { send(Int32(values.count), $0.baseAddress) }
         guard sent == 1 else { throw lost() }

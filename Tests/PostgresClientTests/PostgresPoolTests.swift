@@ -54,6 +54,16 @@ struct PostgresPoolTests {
         }
     }
 
+    @Test func `a NUL character is refused, never cut off`() async throws {
+        try await TestDatabase.with { database in
+            for statement in ["SELECT \("a\0b")", "SELECT \(["ok", "a\0b"])"] as [SQL] {
+                let error = await #expect(throws: PostgresError.self) { _ = try await database.pool.query(statement) }
+                #expect(error?.sqlState == "22021")
+                #expect(error?.isDataFault == true)
+            }
+        }
+    }
+
     @Test func `a transaction rolls back when its body throws`() async throws {
         struct Stop: Error {}
         try await TestDatabase.with { database in

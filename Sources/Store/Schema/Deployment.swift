@@ -1,0 +1,30 @@
+package import PostgresClient
+
+/// Binds a database to one queue: message ids are only unique within one.
+package enum Deployment {
+    /// The database belongs to another queue.
+    package struct Mismatch: Error, Equatable, CustomStringConvertible {
+        package let recorded: String
+        package let configured: String
+
+        package var description: String {
+            "this database serves the queue \(recorded), the configuration says \(configured): correct QUEUE_PREFIX and "
+                + "QUEUE_NAME, or use a database of its own"
+        }
+    }
+
+    /// Records the pair on first use, and compares it from then on.
+    /// - Throws: `Mismatch`, or `PostgresError`.
+    package static func claim(_ pool: PostgresPool, prefix: String, queue: String) async throws {
+        _ = try await pool.query(
+            """
+            INSERT INTO deployment (queue_prefix, queue_name) VALUES (\(prefix), \(queue)) ON CONFLICT DO NOTHING
+            """
+        )
+        let rows = try await pool.query("SELECT queue_prefix, queue_name FROM deployment")
+        guard let row = rows.first else { return }
+        let recorded = "\(try row.string("queue_prefix")):\(try row.string("queue_name"))"
+        let configured = "\(prefix):\(queue)"
+        guard recorded == configured else { throw Mismatch(recorded: recorded, configured: configured) }
+    }
+}

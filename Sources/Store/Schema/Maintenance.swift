@@ -1,0 +1,62 @@
+package import PostgresClient
+
+/// The daily work on tables: partitions are made ahead and dropped by age, and short-lived rows leave.
+package struct Maintenance: Sendable {
+    /// What one run did.
+    package struct Report: Sendable, Equatable {
+        package var partitionsMade = 0
+        package var partitionsDropped: [String] = []
+        package var anonymousDevicesRemoved = 0
+        package var idempotencyKeysRemoved = 0
+    }
+
+    /// How many months of partitions lie ready.
+    private static let monthsAhead = 4
+
+    private let pool: PostgresPool
+    private let messageMonths: Int
+    private let eventMonths: Int
+
+    /// - Parameters:
+    ///   - messageMonths: whole months of messages that are kept beside the running one.
+    ///   - eventMonths: the same for events.
+    package init(pool: PostgresPool, messageMonths: Int, eventMonths: Int) {
+        self.pool = pool
+        self.messageMonths = messageMonths
+        self.eventMonths = eventMonths
+    }
+
+    package func run() async throws -> Report {
+        var report = Report()
+        let made = try await pool.query(
+            "SELECT varsel_ensure_partitions(\(unescaped: String(Self.monthsAhead))) AS made"
+        )
+        report.partitionsMade = try made.first?.int("made") ?? 0
+        report.partitionsDropped += try await drop("notification_messages", keeping: messageMonths)
+        report.partitionsDropped += try await drop("notification_events", keeping: eventMonths)
+        report.anonymousDevicesRemoved = try await pool.query(
+            "DELETE FROM devices WHERE user_id IS NULL AND updated_at < now() - interval '30 days'"
+        ).affected
+        report.idempotencyKeysRemoved = try await pool.query(
+            "DELETE FROM idempotency_keys WHERE created_at < now() - interval '24 hours'"
+        ).affected
+        return report
+    }
+
+    /// Drops partitions named `<table>_YYYY_MM` whose month lies further back than the months kept.
+    private func drop(_ table: String, keeping months: Int) async throws -> [String] {
+        let rows = try await pool.query(
+            """
+            SELECT child.relname AS name
+            FROM pg_inherits JOIN pg_class child ON child.oid = inhrelid JOIN pg_class parent ON parent.oid = inhparent
+            WHERE parent.relname = \(table) AND child.relname ~ '_[0-9]{4}_[0-9]{2}$'
+              AND right(child.relname, 7)
+                < to_char((now() AT TIME ZONE 'UTC') - make_interval(months => \(months)::int), 'YYYY_MM')
+            ORDER BY 1
+            """
+        )
+        let names = try rows.map { row in try row.string("name") }
+        for name in names { _ = try await pool.query("DROP TABLE \(unescaped: name)") }
+        return names
+    }
+}

@@ -1,1 +1,0 @@
-// Store: see docs/modules.md
