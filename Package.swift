@@ -90,8 +90,9 @@ let package = Package(
         .target(
             name: "DeliveryAdapters",
             dependencies: [
-                "Kernel", "Observability", "Notifications", "NotificationContract", "JobQueue", "RateLimiter", "Store",
-                "PushTransport", "NotificationBus", "DeliveryEngine",
+                "Kernel", "Observability", "Signing", "ServiceRuntime", "RedisClient", "PostgresClient", "Notifications",
+                "NotificationContract", "JobQueue", "RateLimiter", "Store", "PushTransport", "NotificationBus",
+                "DeliveryEngine",
             ]
         ),
         .target(
@@ -193,6 +194,13 @@ let package = Package(
             name: "PushTransportTests",
             dependencies: [
                 "PushTransport", "PushSimulator", "HTTP2", "HTTPServer", "Signing", "Notifications", "Kernel",
+                "Observability", "TestSupport",
+            ]
+        ),
+        .testTarget(
+            name: "NotificationBusTests",
+            dependencies: [
+                "NotificationBus", "NotificationContract", "Notifications", "JobQueue", "RedisClient", "Kernel",
                 "Observability", "TestSupport",
             ]
         ),
