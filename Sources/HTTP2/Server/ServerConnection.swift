@@ -13,6 +13,8 @@ final class ServerConnection {
     var ready: [HTTP2ServerRequest] = []
     /// The events that epoll watches for.
     var watched: UInt32 = 0
+    /// Set when everything was said: until then the peer's last bytes are read and thrown away.
+    var lingerUntil: MonotonicTime?
     /// There is something to flush in this turn.
     var isDirty = false
     private let options: HTTP2ServerOptions

@@ -97,7 +97,13 @@ final class ServerLoop {
         case Self.wakeupMark: mailbox.wakeup.collect()
         default:
             guard let connection = connections[Int(mark)] else { return }
-            if connection.session == nil { handshake(connection) } else { read(connection) }
+            if connection.lingerUntil != nil {
+                discard(connection)
+            } else if connection.session == nil {
+                handshake(connection)
+            } else {
+                read(connection)
+            }
         }
     }
 
@@ -106,6 +112,9 @@ final class ServerLoop {
         let now = MonotonicTime.now
         for connection in connections.values where connection.session == nil && connection.handshakeDeadline <= now {
             handshakeFailed.increment()
+            drop(connection)
+        }
+        for connection in connections.values where connection.lingerUntil.map({ $0 <= now }) ?? false {
             drop(connection)
         }
         setAccepting(true)
@@ -179,6 +188,24 @@ final class ServerLoop {
         _ = varsel_epoll_set(epoll, operation, connection.channel.descriptor, events, UInt64(connection.id))
     }
 
+    /// Says the last word and waits for the peer's. Closing with unread bytes would send a TCP reset, which destroys what the
+    /// peer has not read yet: the GOAWAY and the last answers.
+    private func linger(_ connection: ServerConnection) {
+        guard connection.lingerUntil == nil else { return }
+        connection.channel.shutdown()
+        connection.lingerUntil = .now + .seconds(2)
+        watch(connection, EPOLLIN.rawValue)
+    }
+
+    private func discard(_ connection: ServerConnection) {
+        for _ in 0..<16 {
+            let count = recv(connection.channel.descriptor, scratch.baseAddress, scratch.count, 0)
+            if count > 0 { continue }
+            if count < 0, errno == EAGAIN || errno == EINTR { return }
+            return drop(connection)
+        }
+    }
+
     private func drop(_ connection: ServerConnection) {
         guard connections.removeValue(forKey: connection.id) != nil else { return }
         _ = varsel_epoll_set(epoll, EPOLL_CTL_DEL, connection.channel.descriptor, 0, 0)
@@ -192,7 +219,9 @@ final class ServerLoop {
     private func readOn() {
         var connections: [ServerConnection] = []
         swap(&connections, &unread)
-        for connection in connections where connection.session != nil { read(connection) }
+        for connection in connections where connection.session != nil && connection.lingerUntil == nil {
+            read(connection)
+        }
     }
 
     private func read(_ connection: ServerConnection) {
@@ -242,9 +271,7 @@ final class ServerLoop {
             connection.isDirty = false
             guard let session = connection.session else { continue }
             switch session.flush() {
-            case .done where session.isFinished:
-                connection.channel.shutdown()
-                drop(connection)
+            case .done where session.isFinished: linger(connection)
             case .done: watch(connection, EPOLLIN.rawValue)
             case .blocked: watch(connection, EPOLLIN.rawValue | EPOLLOUT.rawValue)
             case .ended: drop(connection)
