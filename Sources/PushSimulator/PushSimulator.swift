@@ -1,1 +1,87 @@
-// PushSimulator: see docs/modules.md
+import HTTP2
+import HTTPServer
+package import Observability
+
+/// Apple's push service as far as a provider can see it: HTTP/2 over TLS, real statuses and reasons, faults on demand.
+///
+/// It runs as a process of its own (`services/push-simulator`) and inside tests. It delivers to no device; it remembers what
+/// it accepted and tells over a control interface.
+package final class PushSimulator: Sendable {
+    /// The port of the APNs interface.
+    package let port: Int
+    /// The port of the control interface.
+    package let controlPort: Int
+
+    private let apns: APNsHandler
+    private let server: HTTP2Server
+    private let control: HTTPServer
+
+    private init(apns: APNsHandler, server: HTTP2Server, control: HTTPServer) {
+        self.apns = apns
+        self.server = server
+        self.control = control
+        port = server.port
+        controlPort = control.port
+    }
+
+    /// Starts both interfaces.
+    /// - Throws: `SigningError` for credentials that are none, the servers' own errors for addresses that cannot be bound.
+    package static func start(_ configuration: SimulatorConfiguration, telemetry: Telemetry) async throws
+        -> PushSimulator
+    {
+        let apns = try APNsHandler(configuration: configuration, telemetry: telemetry)
+        var options = HTTP2ServerOptions()
+        options.maxConcurrentStreams = configuration.streamsBeforeAuthentication
+        options.maxRequestBody = 64 * 1024
+        let server = try await HTTP2Server.start(
+            host: configuration.host,
+            port: configuration.port,
+            tls: TLSServerConfiguration(
+                certificatePEM: configuration.identity.certificatePEM,
+                privateKeyPEM: configuration.identity.keyPEM
+            ),
+            options: options,
+            handler: apns,
+            telemetry: telemetry
+        )
+        do {
+            let control = try HTTPServer.start(
+                options: HTTPServerOptions(listen: "\(configuration.controlHost):\(configuration.controlPort)"),
+                desk: RequestDeskOptions(problemTypePrefix: "urn:varsel:problem:"),
+                router: ControlAPI(apns: apns).router,
+                telemetry: telemetry
+            )
+            return PushSimulator(apns: apns, server: server, control: control)
+        } catch {
+            await server.stop()
+            throw error
+        }
+    }
+
+    /// Ends both interfaces; connections are broken off.
+    package func stop() async {
+        await control.stop(deadline: .seconds(1))
+        await server.stop()
+    }
+
+    /// The newest accepted pushes first.
+    package func pushes(token: String? = nil, limit: Int = 1000) -> [RecordedPush] {
+        apns.log.pushes(token: token, limit: limit)
+    }
+
+    package var acceptedCount: Int { apns.log.counts.accepted }
+    /// Accepted pushes whose (apns-id, token) had been accepted before.
+    package var duplicateCount: Int { apns.log.counts.duplicates }
+    /// Refused pushes by reason.
+    package var refusedCounts: [String: Int] { apns.log.counts.refused }
+    /// Connections that showed a valid provider token.
+    package var connectionCount: Int { apns.authenticatedConnections }
+
+    /// Puts a fault in force.
+    /// - Returns: `false` when there are too many.
+    @discardableResult
+    package func addFault(_ rule: FaultRule) -> Bool { apns.faults.add([rule]) }
+
+    package func clearFaults() { apns.faults.clear() }
+    package func clearPushes() { apns.log.clear() }
+}

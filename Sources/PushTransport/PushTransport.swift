@@ -1,1 +1,155 @@
-// PushTransport: see docs/modules.md
+package import Kernel
+import Notifications
+package import Observability
+import Signing
+
+/// Carries pushes to Apple and says what became of each.
+///
+/// It sends again by itself only what provably was not processed. Every answer, and every push that may have been accepted,
+/// goes back to the caller, who knows what a repetition means.
+package final class PushTransport: Sendable {
+    /// How the transport is doing, for `readyz` and operators.
+    package struct Health: Sendable, Equatable {
+        /// Connections that carry pushes.
+        package let connections: Int
+        /// Pushes on a stream, without an answer yet.
+        package let inFlight: Int
+        /// Pushes that wait for a stream.
+        package let waiting: Int
+        /// What keeps pushes from being sent, by environment.
+        package let problems: [String: String]
+    }
+
+    private let production: APNsPool
+    private let sandbox: APNsPool
+    private let metrics: TransportMetrics
+    private let now: @Sendable () -> ContinuousClock.Instant
+
+    /// - Parameters:
+    ///   - wallClock: dates the provider tokens.
+    ///   - now: a monotonic clock, for ages and waits.
+    package init(
+        configuration: APNsConfiguration,
+        telemetry: Telemetry,
+        wallClock: any WallClock = SystemWallClock(),
+        now: @escaping @Sendable () -> ContinuousClock.Instant = { ContinuousClock.now }
+    ) {
+        let metrics = TransportMetrics(telemetry.metrics)
+        let tokens = ProviderTokenSource(
+            key: configuration.key,
+            teamID: configuration.teamID,
+            wallClock: wallClock,
+            now: now,
+            onMint: { metrics.mints.increment() }
+        )
+        func pool(_ environment: PushEnvironment) -> APNsPool {
+            APNsPool(
+                environment: environment,
+                configuration: configuration,
+                tokens: tokens,
+                metrics: metrics,
+                telemetry: telemetry,
+                now: now
+            )
+        }
+        production = pool(.production)
+        sandbox = pool(.sandbox)
+        self.metrics = metrics
+        self.now = now
+        for pool in [production, sandbox] {
+            let labels = [("environment", pool.environment.rawValue)]
+            telemetry.metrics.gauge("apns_connections", help: "Open connections.", labels: labels) { [weak pool] in
+                Double(pool?.connections ?? 0)
+            }
+            telemetry.metrics.gauge("apns_in_flight", help: "Pushes without an answer.", labels: labels) {
+                [weak pool] in
+                Double(pool?.inFlight ?? 0)
+            }
+            telemetry.metrics.gauge("apns_waiting", help: "Pushes waiting for a stream.", labels: labels) {
+                [weak pool] in
+                Double(pool?.waiting ?? 0)
+            }
+        }
+    }
+
+    /// Sends one push. `completion` is called exactly once, on any thread, and must not block.
+    package func send(_ request: PushRequest, completion: @escaping @Sendable (PushOutcome) -> Void) {
+        let moment = now()
+        guard let deviceToken = DeviceToken.normalised(request.deviceToken) else {
+            return refuse("MalformedDeviceToken", moment, completion)
+        }
+        if let reason = localRefusal(request) { return refuse(reason, moment, completion) }
+        let suffix = request.pushType.topicSuffix
+        let topic = suffix.isEmpty || request.topic.hasSuffix(suffix) ? request.topic : request.topic + suffix
+        let order = PendingPush.Order(
+            request: request,
+            deviceToken: deviceToken,
+            topic: topic,
+            submittedAt: moment,
+            completion: completion
+        )
+        pool(request.environment).submit(order)
+    }
+
+    /// Sends one push and waits for what becomes of it.
+    package func send(_ request: PushRequest) async -> PushOutcome {
+        await withCheckedContinuation { continuation in
+            send(request) { continuation.resume(returning: $0) }
+        }
+    }
+
+    /// Takes no more pushes, gives back those that wait as `notSent`, and waits for the answers still due, at most until the
+    /// deadline; what has none by then ends as `unknown`.
+    package func drain(deadline: Duration) async {
+        let pools = [production, sandbox]
+        let timer = Task {
+            try await Task.sleep(for: deadline)
+            for pool in pools { pool.dropConnections() }
+        }
+        for pool in pools { await pool.drain() }
+        timer.cancel()
+        for pool in pools { pool.dropConnections() }
+    }
+
+    /// Ends everything at once.
+    package func close() async {
+        for pool in [production, sandbox] {
+            pool.dropConnections()
+            await pool.drain()
+        }
+    }
+
+    package var health: Health {
+        let pools = [production, sandbox]
+        let problems = pools.compactMap { pool in pool.problem.map { (pool.environment.rawValue, $0) } }
+        return Health(
+            connections: pools.reduce(0) { $0 + $1.connections },
+            inFlight: pools.reduce(0) { $0 + $1.inFlight },
+            waiting: pools.reduce(0) { $0 + $1.waiting },
+            problems: Dictionary(uniqueKeysWithValues: problems)
+        )
+    }
+
+    private func pool(_ environment: PushEnvironment) -> APNsPool {
+        environment == .production ? production : sandbox
+    }
+
+    /// What Apple would refuse anyway. Every refusal by Apple slows the connection down, so these never leave.
+    private func localRefusal(_ request: PushRequest) -> String? {
+        if request.provider != .apns { return "ProviderNotConfigured" }
+        if request.payload.isEmpty { return "PayloadEmpty" }
+        if request.payload.count > request.pushType.payloadLimit { return "PayloadTooLarge" }
+        if request.pushType == .background, request.priority != .considerate { return "BadPriority" }
+        return nil
+    }
+
+    private func refuse(
+        _ reason: String,
+        _ moment: ContinuousClock.Instant,
+        _ completion: @Sendable (PushOutcome) -> Void
+    ) {
+        let outcome = PushOutcome.rejected(reason: reason, status: nil)
+        metrics.count(outcome, took: now() - moment)
+        completion(outcome)
+    }
+}

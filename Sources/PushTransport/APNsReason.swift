@@ -1,0 +1,96 @@
+/// What a provider does about one of Apple's answers.
+enum AnswerAction: Sendable, Equatable {
+    case accept
+    /// The token is gone. Ends it for good, unless too many tokens die at once.
+    case dead
+    /// As `dead`, and a sign of a wrong environment or app when it comes in numbers.
+    case deadOrMisconfigured
+    /// The content is at fault, the token stays.
+    case reject
+    case retry
+    /// Retry, on a new connection.
+    case retryElsewhere
+    /// This device token alone slows down.
+    case throttle
+    /// Nothing was delivered: send again at once on a new connection, one time.
+    case resendElsewhere
+    /// Mint a provider token if the current one is old enough, then send again on a new connection, one time.
+    case renewToken
+    /// Our account, key or clock is at fault: nothing is sent until the pause is over or somebody mends it.
+    case stop
+    /// The topic is not ours to send to: nothing is sent to it until the pause is over.
+    case stopTopic
+}
+
+/// Every answer that Apple documents, with its meaning (Apple, "Handling notification responses from APNs").
+enum APNsReason {
+    struct Row: Sendable {
+        let status: Int
+        let reason: String
+        let action: AnswerAction
+    }
+
+    static let table: [Row] = [
+        Row(status: 400, reason: "BadCollapseId", action: .reject),
+        Row(status: 400, reason: "BadDeviceToken", action: .deadOrMisconfigured),
+        Row(status: 400, reason: "BadExpirationDate", action: .reject),
+        Row(status: 400, reason: "BadMessageId", action: .reject),
+        Row(status: 400, reason: "BadPriority", action: .reject),
+        Row(status: 400, reason: "BadTopic", action: .reject),
+        Row(status: 400, reason: "DeviceTokenNotForTopic", action: .deadOrMisconfigured),
+        Row(status: 400, reason: "DuplicateHeaders", action: .reject),
+        Row(status: 400, reason: "IdleTimeout", action: .resendElsewhere),
+        Row(status: 400, reason: "InvalidPushType", action: .reject),
+        Row(status: 400, reason: "MissingDeviceToken", action: .reject),
+        Row(status: 400, reason: "MissingTopic", action: .stopTopic),
+        Row(status: 400, reason: "PayloadEmpty", action: .reject),
+        Row(status: 400, reason: "TopicDisallowed", action: .stopTopic),
+        Row(status: 403, reason: "BadCertificate", action: .stop),
+        Row(status: 403, reason: "BadCertificateEnvironment", action: .stop),
+        Row(status: 403, reason: "BadEnvironmentKeyIdInToken", action: .stop),
+        // The spelling that the server has been seen to use.
+        Row(status: 403, reason: "BadEnvironmentKeyInToken", action: .stop),
+        Row(status: 403, reason: "ExpiredProviderToken", action: .renewToken),
+        Row(status: 403, reason: "Forbidden", action: .stop),
+        Row(status: 403, reason: "InvalidProviderToken", action: .stop),
+        Row(status: 403, reason: "MissingProviderToken", action: .stop),
+        Row(status: 403, reason: "TopicMismatch", action: .stopTopic),
+        Row(status: 403, reason: "UnrelatedKeyIdInToken", action: .resendElsewhere),
+        Row(status: 404, reason: "BadPath", action: .reject),
+        Row(status: 405, reason: "MethodNotAllowed", action: .reject),
+        Row(status: 410, reason: "ExpiredToken", action: .dead),
+        Row(status: 410, reason: "Unregistered", action: .dead),
+        Row(status: 413, reason: "PayloadTooLarge", action: .reject),
+        Row(status: 429, reason: "TooManyProviderTokenUpdates", action: .stop),
+        Row(status: 429, reason: "TooManyRequests", action: .throttle),
+        Row(status: 500, reason: "InternalServerError", action: .retry),
+        Row(status: 503, reason: "ServiceUnavailable", action: .retry),
+        Row(status: 503, reason: "Shutdown", action: .retryElsewhere),
+    ]
+
+    private struct Key: Hashable {
+        let status: Int
+        let reason: String
+    }
+
+    private static let actions = Dictionary(
+        uniqueKeysWithValues: table.map { (Key(status: $0.status, reason: $0.reason), $0.action) }
+    )
+
+    /// The reasons by name, whose set bounds the metric's label.
+    static let names = Set(table.map(\.reason))
+
+    /// What to do about an answer. A pair that Apple does not document is judged by its status: new reasons appear without
+    /// notice.
+    static func action(status: Int, reason: String) -> AnswerAction {
+        if let known = actions[Key(status: status, reason: reason)] { return known }
+        return switch status {
+        case 200: .accept
+        case 403: .stop
+        case 410: .dead
+        case 429: .throttle
+        case 400..<500: .reject
+        default: .retry
+        }
+    }
+}

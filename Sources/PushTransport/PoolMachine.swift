@@ -1,0 +1,297 @@
+import Kernel
+
+/// The decisions of a connection pool, without any I/O: events go in, actions come out.
+///
+/// A connection carries one request until an answer proved it, then as many as the peer's SETTINGS and our own limit allow.
+/// What provably was not processed is sent again in place, a bounded number of times; everything else goes back to its sender.
+struct PoolMachine: Sendable {
+    struct Limits: Sendable {
+        var lanes = 1
+        /// Streams a connection carries at most, whatever the peer allows.
+        var streams = 1000
+        /// Pushes that may wait for a stream.
+        var waiting = 20_000
+        /// How long a push may wait for a stream.
+        var waitingTime = Duration.seconds(30)
+        /// How often one push is sent again in place.
+        var resends = 5
+        /// A connection that lived shorter counts as a failure for the back-off.
+        var shortLife = Duration.seconds(10)
+        var reconnect = Backoff(base: .seconds(1), limit: .seconds(60))
+        /// The pause after an answer that says our account or configuration is at fault.
+        var pause = Backoff(base: .seconds(30), limit: .seconds(600))
+    }
+
+    enum Action: Sendable {
+        case connect(lane: Int, generation: Int, after: Duration)
+        case dispatch(PendingPush, lane: Int, generation: Int)
+        case finish(PendingPush, PushOutcome)
+        /// Close the connection; with `drain` its open streams may still be answered.
+        case retire(lane: Int, generation: Int, drain: Bool)
+        /// Call `expireWaiting` after this time.
+        case wake(after: Duration)
+    }
+
+    /// What the end of a stream says about its connection.
+    enum StreamNews: Sendable, Equatable {
+        /// The provider answered and accepts our token.
+        case proven
+        /// The provider answered, which proves nothing about the token.
+        case inconclusive
+        /// The stream was refused before it was processed.
+        case refused
+        /// No answer in time; the request was started at this moment.
+        case timedOut(since: ContinuousClock.Instant)
+        /// The connection is gone or going.
+        case lost
+        /// The provider asks for another connection.
+        case recycle
+    }
+
+    private struct Pause {
+        let reason: String
+        let until: ContinuousClock.Instant
+    }
+
+    let limits: Limits
+    private(set) var lanes: [Lane]
+    private(set) var waiting = WaitingLine()
+    /// Streams without an answer, those of retired connections included.
+    private(set) var inFlight = 0
+    private var pause: Pause?
+    private var pauses = 0
+    private var wakeIsSet = false
+    private(set) var isClosing = false
+    private var generator = SystemRandomNumberGenerator()
+
+    init(limits: Limits) {
+        self.limits = limits
+        lanes = Array(repeating: Lane(), count: max(1, limits.lanes))
+    }
+
+    /// Connections that may carry pushes.
+    var connections: Int { lanes.count { $0.phase == .canary || $0.phase == .open } }
+
+    /// Why nothing is sent, while that is so.
+    func pauseReason(now: ContinuousClock.Instant) -> String? {
+        pause.flatMap { now < $0.until ? $0.reason : nil }
+    }
+
+    // MARK: Pushes
+
+    /// Takes a push.
+    mutating func submit(_ push: PendingPush, now: ContinuousClock.Instant) -> [Action] {
+        if isClosing { return [.finish(push, .notSent(reason: "Closing", after: nil))] }
+        if let pause {
+            if now < pause.until {
+                return [.finish(push, .notSent(reason: pause.reason, after: pause.until - now))]
+            }
+            self.pause = nil
+        }
+        if waiting.isEmpty, let lane = roomiest() {
+            return [dispatch(push, lane)]
+        }
+        guard waiting.count < limits.waiting else {
+            return [.finish(push, .notSent(reason: "QueueFull", after: .seconds(1)))]
+        }
+        waiting.append(push)
+        var actions: [Action] = []
+        advance(&actions, now: now)
+        return actions
+    }
+
+    /// Notes the end of a stream, and what it says of its connection.
+    mutating func ended(lane: Int, generation: Int, _ news: StreamNews, now: ContinuousClock.Instant) -> [Action] {
+        var actions: [Action] = []
+        inFlight -= 1
+        if lanes[lane].generation == generation, lanes[lane].phase == .canary || lanes[lane].phase == .open {
+            lanes[lane].inFlight -= 1
+            apply(news, lane, &actions, now: now)
+        }
+        advance(&actions, now: now)
+        return actions
+    }
+
+    /// Sends a push again that provably was not processed, or gives up after `limits.resends` times.
+    mutating func resend(_ push: PendingPush, reason: String, now: ContinuousClock.Instant) -> [Action] {
+        var push = push
+        push.resends += 1
+        if isClosing || push.resends > limits.resends {
+            return [.finish(push, .notSent(reason: reason, after: .seconds(1)))]
+        }
+        if let pause, now < pause.until {
+            return [.finish(push, .notSent(reason: pause.reason, after: pause.until - now))]
+        }
+        waiting.putBack(push)
+        var actions: [Action] = []
+        advance(&actions, now: now)
+        return actions
+    }
+
+    /// Ends pushes that have waited too long.
+    mutating func expireWaiting(now: ContinuousClock.Instant) -> [Action] {
+        wakeIsSet = false
+        var actions: [Action] = []
+        while let push = waiting.first, now - push.order.submittedAt >= limits.waitingTime {
+            _ = waiting.takeFirst()
+            actions.append(.finish(push, .notSent(reason: "NoConnection", after: .seconds(5))))
+        }
+        advance(&actions, now: now)
+        return actions
+    }
+
+    // MARK: Connections
+
+    /// A connection is ready and the peer's SETTINGS are known.
+    mutating func connected(lane: Int, generation: Int, peerLimit: Int, now: ContinuousClock.Instant) -> [Action] {
+        guard lanes[lane].generation == generation, lanes[lane].phase == .connecting, !isClosing else {
+            return [.retire(lane: lane, generation: generation, drain: false)]
+        }
+        lanes[lane].phase = .canary
+        lanes[lane].inFlight = 0
+        lanes[lane].peerLimit = peerLimit
+        lanes[lane].allowance = limits.streams
+        lanes[lane].wasProven = false
+        lanes[lane].connectedAt = now
+        lanes[lane].lastAnswerAt = nil
+        var actions: [Action] = []
+        advance(&actions, now: now)
+        return actions
+    }
+
+    mutating func connectFailed(lane: Int, generation: Int, now: ContinuousClock.Instant) -> [Action] {
+        guard lanes[lane].generation == generation, lanes[lane].phase == .connecting else { return [] }
+        lanes[lane].phase = .closed
+        lanes[lane].failures += 1
+        var actions: [Action] = []
+        advance(&actions, now: now)
+        return actions
+    }
+
+    /// The peer changed its stream limit.
+    mutating func limitChanged(lane: Int, generation: Int, peerLimit: Int, now: ContinuousClock.Instant) -> [Action] {
+        guard lanes[lane].generation == generation else { return [] }
+        lanes[lane].peerLimit = peerLimit
+        var actions: [Action] = []
+        advance(&actions, now: now)
+        return actions
+    }
+
+    /// The connection takes no more streams: GOAWAY, or it is gone.
+    mutating func closing(lane: Int, generation: Int, now: ContinuousClock.Instant) -> [Action] {
+        guard lanes[lane].generation == generation, lanes[lane].phase == .canary || lanes[lane].phase == .open else {
+            return []
+        }
+        var actions: [Action] = []
+        retire(lane, drain: true, &actions, now: now)
+        advance(&actions, now: now)
+        return actions
+    }
+
+    // MARK: Stopping
+
+    /// Stops sending for a while, because of an answer that no repetition mends. What waits goes back; connections are
+    /// replaced, since the provider judges them as a whole.
+    mutating func stop(reason: String, now: ContinuousClock.Instant) -> [Action] {
+        if pause != nil, pauseReason(now: now) != nil { return [] }
+        let length = limits.pause.delay(attempt: pauses, using: &generator)
+        pauses += 1
+        pause = Pause(reason: reason, until: now + length)
+        var actions = waiting.takeAll().map { Action.finish($0, .notSent(reason: reason, after: length)) }
+        for lane in lanes.indices where lanes[lane].phase == .canary || lanes[lane].phase == .open {
+            retire(lane, drain: true, &actions, now: now)
+        }
+        return actions
+    }
+
+    /// Takes no more pushes and gives back those that wait.
+    mutating func close() -> [Action] {
+        isClosing = true
+        return waiting.takeAll().map { .finish($0, .notSent(reason: "Closing", after: nil)) }
+    }
+
+    /// Gives up every connection at once.
+    mutating func dropConnections(now: ContinuousClock.Instant) -> [Action] {
+        var actions: [Action] = []
+        for lane in lanes.indices where lanes[lane].phase == .canary || lanes[lane].phase == .open {
+            retire(lane, drain: false, &actions, now: now)
+        }
+        return actions
+    }
+
+    // MARK: Inside
+
+    private mutating func apply(
+        _ news: StreamNews,
+        _ lane: Int,
+        _ actions: inout [Action],
+        now: ContinuousClock.Instant
+    ) {
+        switch news {
+        case .proven:
+            lanes[lane].phase = .open
+            lanes[lane].wasProven = true
+            lanes[lane].lastAnswerAt = now
+            lanes[lane].allowance = min(lanes[lane].allowance + 1, limits.streams)
+            pauses = 0
+        case .inconclusive:
+            lanes[lane].lastAnswerAt = now
+        case .refused:
+            lanes[lane].allowance = max(1, min(lanes[lane].allowance, lanes[lane].inFlight))
+        case .timedOut(let since):
+            // Others were answered meanwhile: one slow request. None was: the connection is dead even if TCP says otherwise.
+            if lanes[lane].lastAnswerAt.map({ $0 < since }) ?? true {
+                retire(lane, drain: false, &actions, now: now)
+            }
+        case .lost, .recycle:
+            retire(lane, drain: true, &actions, now: now)
+        }
+    }
+
+    private mutating func retire(_ lane: Int, drain: Bool, _ actions: inout [Action], now: ContinuousClock.Instant) {
+        let life = lanes[lane].connectedAt.map { now - $0 } ?? .zero
+        lanes[lane].failures = life >= limits.shortLife ? 0 : lanes[lane].failures + 1
+        lanes[lane].phase = .closed
+        lanes[lane].inFlight = 0
+        actions.append(.retire(lane: lane, generation: lanes[lane].generation, drain: drain))
+    }
+
+    /// Moves waiting pushes onto free streams, and makes connections while some still wait.
+    private mutating func advance(_ actions: inout [Action], now: ContinuousClock.Instant) {
+        while !waiting.isEmpty, let lane = roomiest(), let push = waiting.takeFirst() {
+            actions.append(dispatch(push, lane))
+        }
+        guard !waiting.isEmpty, !isClosing else { return }
+        for lane in lanes.indices where lanes[lane].phase == .closed {
+            lanes[lane].phase = .connecting
+            lanes[lane].generation += 1
+            let after = reconnectDelay(lanes[lane])
+            actions.append(.connect(lane: lane, generation: lanes[lane].generation, after: after))
+        }
+        if !wakeIsSet, let first = waiting.first {
+            wakeIsSet = true
+            actions.append(.wake(after: max(limits.waitingTime - (now - first.order.submittedAt), .milliseconds(1))))
+        }
+    }
+
+    /// A connection that had served is replaced at once, the first time; after that the waits grow.
+    private mutating func reconnectDelay(_ lane: Lane) -> Duration {
+        let failures = lane.failures - (lane.wasProven ? 1 : 0)
+        guard failures > 0 else { return .zero }
+        return limits.reconnect.delay(attempt: failures - 1, using: &generator)
+    }
+
+    /// The lane for the next push: one that waits for its proof, so that it becomes useful, else the one with the most room.
+    private func roomiest() -> Int? {
+        if let unproven = lanes.firstIndex(where: { $0.phase == .canary && $0.room > 0 }) { return unproven }
+        var best: Int?
+        for lane in lanes.indices where lanes[lane].room > best.map({ lanes[$0].room }) ?? 0 { best = lane }
+        return best
+    }
+
+    private mutating func dispatch(_ push: PendingPush, _ lane: Int) -> Action {
+        lanes[lane].inFlight += 1
+        inFlight += 1
+        return .dispatch(push, lane: lane, generation: lanes[lane].generation)
+    }
+}

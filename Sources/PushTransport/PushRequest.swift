@@ -1,0 +1,72 @@
+package import Kernel
+package import Notifications
+
+/// One push to one device.
+package struct PushRequest: Sendable {
+    /// The token as the device reported it; it is normalised before it is sent.
+    package var deviceToken: String
+    package var environment: PushEnvironment
+    /// The app's bundle id; the push type's suffix is added when it is missing.
+    package var topic: String
+    /// At once `apns-id` and `apns-collapse-id`, so that a repeated send shows one notification.
+    package var messageID: UUIDBits
+    /// The JSON body, ready to send.
+    package var payload: [UInt8]
+    package var priority: PushPriority
+    /// When Apple should stop trying, `nil` for Apple's own policy (up to 30 days).
+    package var expiration: Timestamp?
+    package var pushType: PushType
+    package var provider: PushProvider
+
+    package init(
+        deviceToken: String,
+        environment: PushEnvironment,
+        topic: String,
+        messageID: UUIDBits,
+        payload: [UInt8],
+        priority: PushPriority = .immediate,
+        expiration: Timestamp? = nil,
+        pushType: PushType = .alert,
+        provider: PushProvider = .apns
+    ) {
+        self.deviceToken = deviceToken
+        self.environment = environment
+        self.topic = topic
+        self.messageID = messageID
+        self.payload = payload
+        self.priority = priority
+        self.expiration = expiration
+        self.pushType = pushType
+        self.provider = provider
+    }
+}
+
+/// `apns-priority`.
+package enum PushPriority: Int, Sendable, CaseIterable {
+    /// At once.
+    case immediate = 10
+    /// As the device's power allows.
+    case considerate = 5
+    /// Never wakes the device.
+    case low = 1
+}
+
+/// `apns-push-type` with what follows from it.
+package enum PushType: String, Sendable, CaseIterable {
+    case alert
+    case background
+    case voip
+    case liveActivity = "liveactivity"
+
+    /// What the topic carries after the bundle id.
+    package var topicSuffix: String {
+        switch self {
+        case .alert, .background: ""
+        case .voip: ".voip"
+        case .liveActivity: ".push-type.liveactivity"
+        }
+    }
+
+    /// The largest body in bytes.
+    package var payloadLimit: Int { self == .voip ? 5120 : 4096 }
+}
