@@ -16,6 +16,7 @@ extension ClientLoop: HTTP2SessionEvents {
             // nghttp2 has verified that it is `:status` with three digits. An interim answer is replaced by the next one.
             stream.status = value.reduce(0) { $0 * 10 + Int($1) - 48 }
             stream.headers.removeAll(keepingCapacity: true)
+            stream.headers.reserveCapacity(8)
         } else {
             stream.headers.append(
                 HTTP2Header(String(decoding: name, as: UTF8.self), String(decoding: value, as: UTF8.self))

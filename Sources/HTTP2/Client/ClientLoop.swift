@@ -23,6 +23,9 @@ final class ClientLoop {
     var now = MonotonicTime.now
     /// Completions to be called at the end of the turn.
     private var finished: [(completion: ClientStream.Completion, result: Result<HTTP2Response, HTTP2Error>)] = []
+    /// The batch under delivery; kept for its memory.
+    private var delivering: [(completion: ClientStream.Completion, result: Result<HTTP2Response, HTTP2Error>)] = []
+    private var mail = ClientMailbox.Mail()
     private var freedStreams = 0
     private var timeoutsInARow = 0
     private var deadlines = DeadlineQueue()
@@ -119,14 +122,15 @@ final class ClientLoop {
             let flushed = session.flush()
             if case .ended(let reason) = flushed { return connectionLost(reason) }
             deliver()
-            if isDone(session) { return nil }
+            if isDone { return nil }
+            if session.isFinished { return connectionLost("the peer broke the rules of HTTP/2") }
             let mayWait = !moreToRead && mailbox.beginSleep()
             wait(session, for: mayWait ? nextDeadline : now, writing: flushed == .blocked)
             now = .now
             switch read(session) {
             case .ended(let reason):
                 deliver()
-                return isDone(session) ? nil : connectionLost(reason)
+                return isDone ? nil : connectionLost(reason)
             case .done: moreToRead = true
             case .blocked: moreToRead = false
             }
@@ -140,8 +144,8 @@ final class ClientLoop {
     }
 
     /// Whether nothing is left to do: the peer went away or we are closing, and no stream is open.
-    private func isDone(_ session: HTTP2Session) -> Bool {
-        guard goAway != nil || closeBy != nil || idsExhausted else { return session.isFinished }
+    private var isDone: Bool {
+        guard goAway != nil || closeBy != nil || idsExhausted else { return false }
         if let closeBy, now >= closeBy { return true }
         return streams.count == 0
     }
@@ -181,15 +185,18 @@ final class ClientLoop {
     // MARK: One turn
 
     private func takeMail(_ session: HTTP2Session) {
-        let mail = mailbox.take()
+        mailbox.take(into: &mail)
         for request in mail.requests { submit(request, session) }
         for id in mail.cancelled {
             guard let found = streams.all.first(where: { $0.stream.id == id })?.stream else { continue }
             abandon(found, HTTP2Error(.cancelled, "the caller gave up", wasProcessed: found.processedState), session)
         }
-        for ping in mail.pings { session.ping(pings.add(ping)) }
+        for ping in mail.pings {
+            if let payload = pings.add(ping) { session.ping(payload) }
+        }
         if let time = mail.closeBy { closeBy = min(closeBy ?? time, time) }
         if mail.stateWanted { mailbox.notification?() }
+        mail.removeAll()
     }
 
     private func submit(_ item: ClientMailbox.Request, _ session: HTTP2Session) {
@@ -203,12 +210,10 @@ final class ClientLoop {
         switch session.submitRequest(item.request, tag: tag) {
         case .stream(let streamID):
             stream.streamID = streamID
-            let streams = streams
-            deadlines.insert(
-                DeadlineQueue.Entry(deadline: item.deadline, tag: tag, id: item.id),
-                open: streams.count,
-                isOpen: { streams[$0.tag]?.id == $0.id }
-            )
+            if deadlines.needsCompaction(open: streams.count) {
+                deadlines.compact { entry in streams[entry.tag]?.id == entry.id }
+            }
+            deadlines.insert(DeadlineQueue.Entry(deadline: item.deadline, tag: tag, id: item.id))
             stall.requestSent(now: now)
         case .invalid:
             streams.remove(tag)
@@ -343,9 +348,9 @@ final class ClientLoop {
             state.settingsReceived = true
         }
         if !finished.isEmpty {
-            var batch: [(completion: ClientStream.Completion, result: Result<HTTP2Response, HTTP2Error>)] = []
-            swap(&batch, &finished)
-            for item in batch { item.completion(item.result) }
+            swap(&delivering, &finished)
+            for item in delivering { item.completion(item.result) }
+            delivering.removeAll(keepingCapacity: true)
         }
         notify?()
     }

@@ -31,6 +31,15 @@ final class ClientMailbox: Sendable {
         var isEmpty: Bool {
             requests.isEmpty && cancelled.isEmpty && pings.isEmpty && closeBy == nil && !stateWanted
         }
+
+        /// Empties it, but keeps the memory for the next round.
+        mutating func removeAll() {
+            requests.removeAll(keepingCapacity: true)
+            cancelled.removeAll()
+            pings.removeAll()
+            closeBy = nil
+            stateWanted = false
+        }
     }
 
     private struct Shared {
@@ -87,7 +96,9 @@ final class ClientMailbox: Sendable {
 
     /// Asks for a request to be given up; its completion is called with `cancelled` unless it has already been called.
     func cancel(_ id: UInt64) {
-        deliver { $0.mail.cancelled.append(id) }
+        deliver { shared in
+            if !shared.state.isClosed { shared.mail.cancelled.append(id) }
+        }
     }
 
     func post(_ ping: Ping) {
@@ -105,6 +116,7 @@ final class ClientMailbox: Sendable {
         deliver { shared in
             shared.refusal = shared.refusal ?? HTTP2Error(.closing, "the connection is closing")
             shared.state.isClosing = true
+            shared.mail.stateWanted = true
             shared.mail.closeBy = min(shared.mail.closeBy ?? deadline, deadline)
         }
     }
@@ -121,9 +133,11 @@ final class ClientMailbox: Sendable {
 
     func listen(_ listener: @escaping @Sendable (State) -> Void) {
         let closed: State? = deliver { shared in
+            // A closed connection never changes again, so it need not hold on to the listener.
+            if shared.state.isClosed { return shared.state }
             shared.listener = listener
             shared.mail.stateWanted = true
-            return shared.state.isClosed ? shared.state : nil
+            return nil
         }
         if let closed { listener(closed) }
     }
@@ -142,14 +156,12 @@ final class ClientMailbox: Sendable {
 
     // MARK: The connection's thread
 
-    /// Collects what waits.
-    func take() -> Mail {
+    /// Collects what waits into an empty mail, whose memory takes the next requests.
+    func take(into mail: inout Mail) {
         shared.withLock { shared in
             shared.sleeping = false
             shared.queuedBytes = 0
-            var mail = Mail()
             swap(&mail, &shared.mail)
-            return mail
         }
     }
 

@@ -18,12 +18,10 @@ struct DeadlineQueue {
     /// The earliest deadline, which may be that of a stream that has ended.
     var earliest: MonotonicTime? { heap.first?.deadline }
 
-    /// Adds a deadline.
-    /// - Parameters:
-    ///   - open: how many streams are open.
-    ///   - isOpen: whether an entry's stream still is.
-    mutating func insert(_ entry: Entry, open: Int, isOpen: (Entry) -> Bool) {
-        if heap.count > 2 * open + 64 { compact(isOpen) }
+    /// Whether entries of ended streams outnumber the open ones by far.
+    func needsCompaction(open: Int) -> Bool { heap.count > 2 * open + 64 }
+
+    mutating func insert(_ entry: Entry) {
         heap.append(entry)
         siftUp(heap.count - 1)
     }
@@ -39,7 +37,8 @@ struct DeadlineQueue {
         return first
     }
 
-    private mutating func compact(_ isOpen: (Entry) -> Bool) {
+    /// Throws out the entries of streams that have ended.
+    mutating func compact(_ isOpen: (Entry) -> Bool) {
         heap.removeAll { !isOpen($0) }
         for index in stride(from: heap.count / 2 - 1, through: 0, by: -1) { siftDown(index) }
     }

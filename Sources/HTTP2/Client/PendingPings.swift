@@ -3,12 +3,19 @@ struct PendingPings {
     /// The payload of the stall detector's own PING; any frame answers that one.
     static let stallPayload: UInt64 = 0
 
+    /// As many may wait at once.
+    private static let capacity = 64
+
     private var waiting: [UInt64: ClientMailbox.Ping] = [:]
     private var last = stallPayload
 
     /// Remembers a PING.
-    /// - Returns: the payload to send.
-    mutating func add(_ ping: ClientMailbox.Ping) -> UInt64 {
+    /// - Returns: the payload to send, or `nil` when too many wait; then the ping has failed.
+    mutating func add(_ ping: ClientMailbox.Ping) -> UInt64? {
+        guard waiting.count < Self.capacity else {
+            ping.completion(.failure(HTTP2Error(.queueFull, "\(waiting.count) pings wait for an answer")))
+            return nil
+        }
         last += 1
         waiting[last] = ping
         return last

@@ -26,14 +26,15 @@ enum AddressResolver {
     /// The addresses of a host in random order, so that connections spread over them.
     ///
     /// `getaddrinfo` cannot be interrupted and may take longer than anybody wants to wait, so it runs on a thread of its own,
-    /// which is left to itself when the deadline passes first.
+    /// which is left to itself when the deadline passes first. Addresses of families that this host lacks are kept: connecting
+    /// to them fails at once, while a filter would also hide the loopback of a host without network.
     static func resolve(host: String, port: Int, deadline: MonotonicTime) throws(HTTP2Error) -> [SocketAddress] {
         if let numeric = try? lookUp(host: host, port: port, flags: AI_NUMERICHOST).get() { return numeric }
         let answer = Answer(wakeup: try Wakeup())
         let thread = SerialThread(name: "resolve", capacity: 1)
         thread.post {
             blockSignals()
-            answer.give(lookUp(host: host, port: port, flags: AI_ADDRCONFIG))
+            answer.give(lookUp(host: host, port: port, flags: 0))
         }
         guard waitUntilReady(answer.wakeup.descriptor, Int16(POLLIN), deadline: deadline), let result = answer.result
         else { throw HTTP2Error(.connectFailed, "looking up \(host) took too long") }

@@ -16,8 +16,9 @@ struct MonotonicTime: Sendable, Comparable, Hashable {
 
     /// A later moment. Durations beyond a century count as one, so that the sum cannot overflow.
     static func + (lhs: MonotonicTime, rhs: Duration) -> MonotonicTime {
-        let microseconds = rhs.components.seconds > 3_000_000_000 ? 3_000_000_000_000_000 : rhs.microseconds
-        return MonotonicTime(nanoseconds: lhs.nanoseconds + microseconds * 1000)
+        let (seconds, attoseconds) = rhs.components
+        let nanoseconds = min(seconds, 3_000_000_000) * 1_000_000_000 + attoseconds / 1_000_000_000
+        return MonotonicTime(nanoseconds: lhs.nanoseconds + nanoseconds)
     }
 
     /// Milliseconds from now until this moment for `poll`, rounded up, 0 when it has passed, at most one minute.

@@ -34,6 +34,7 @@ final class TLSChannel {
         // An address is verified as such and never named in SNI (RFC 6066, 3).
         if X509_VERIFY_PARAM_set1_ip_asc(SSL_get0_param(ssl), host) != 1 {
             ERR_clear_error()
+            SSL_set_hostflags(ssl, UInt32(X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS))
             guard SSL_set1_host(ssl, host) == 1, varsel_ssl_set_server_name(ssl, host) == 1 else {
                 throw .tls("setting the host name \(host)")
             }
