@@ -90,7 +90,8 @@ let package = Package(
         .target(
             name: "DeliveryAdapters",
             dependencies: [
-                "Kernel", "Observability", "Signing", "ServiceRuntime", "RedisClient", "PostgresClient", "Notifications",
+                "Kernel", "Observability", "Signing", "ServiceRuntime", "RedisClient", "PostgresClient",
+                "Notifications",
                 "NotificationContract", "JobQueue", "RateLimiter", "Store", "PushTransport", "NotificationBus",
                 "DeliveryEngine",
             ]
