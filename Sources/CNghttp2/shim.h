@@ -1,11 +1,10 @@
 #pragma once
 #include <nghttp2/nghttp2.h>
-#include <fcntl.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
-#include <sys/socket.h>
 
-// What a connection's event loop needs of Linux and Swift's Glibc module does not offer.
+// What a connection's event loop needs of Linux and Swift's Glibc module does not offer. Headers that Glibc does offer must
+// not be included here: their types would then belong to this module.
 static inline int varsel_eventfd(void) { return eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC); }
 static inline void varsel_eventfd_signal(int descriptor) { eventfd_write(descriptor, 1); }
 static inline void varsel_eventfd_collect(int descriptor) {
@@ -17,12 +16,3 @@ static inline int varsel_epoll_set(int epoll, int operation, int descriptor, uin
     return epoll_ctl(epoll, operation, descriptor, &event);
 }
 static inline uint64_t varsel_epoll_data(const struct epoll_event *event) { return event->data.u64; }
-// accept4 needs _GNU_SOURCE, which a module's header cannot count on.
-static inline int varsel_accept(int listener) {
-    int descriptor = accept(listener, 0, 0);
-    if (descriptor >= 0) {
-        fcntl(descriptor, F_SETFL, O_NONBLOCK);
-        fcntl(descriptor, F_SETFD, FD_CLOEXEC);
-    }
-    return descriptor;
-}

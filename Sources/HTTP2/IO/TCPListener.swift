@@ -29,6 +29,17 @@ final class TCPListener {
         self.port = withUnsafeBytes(of: storage) { Int($0[2]) << 8 | Int($0[3]) }
     }
 
+    /// Takes the next waiting connection.
+    /// - Returns: a non-blocking socket, which the caller closes, or -1 with `errno` set.
+    func accept() -> Int32 {
+        // accept4 would do it in one call, but the Glibc module lacks it.
+        let accepted = Glibc.accept(descriptor, nil, nil)
+        guard accepted >= 0 else { return -1 }
+        _ = fcntl(accepted, F_SETFL, O_NONBLOCK)
+        _ = fcntl(accepted, F_SETFD, FD_CLOEXEC)
+        return accepted
+    }
+
     deinit {
         close(descriptor)
     }

@@ -131,7 +131,7 @@ final class ServerLoop {
 
     private func accept() {
         for _ in 0..<64 {
-            let descriptor = varsel_accept(listener.descriptor)
+            let descriptor = listener.accept()
             guard descriptor >= 0 else {
                 if errno == EMFILE || errno == ENFILE {
                     logger.error("http2 server is out of descriptors")
