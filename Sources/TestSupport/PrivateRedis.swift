@@ -4,6 +4,23 @@ import Observability
 package import RedisClient
 import Synchronization
 
+/// A TCP port of 127.0.0.1 that nobody listens on now.
+package func freePort() -> Int {
+    let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+    defer { close(descriptor) }
+    var address = sockaddr_in()
+    address.sin_family = sa_family_t(AF_INET)
+    address.sin_addr.s_addr = inet_addr("127.0.0.1")
+    var size = socklen_t(MemoryLayout<sockaddr_in>.size)
+    return withUnsafeMutablePointer(to: &address) { pointer in
+        pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
+            _ = bind(descriptor, address, size)
+            _ = getsockname(descriptor, address, &size)
+        }
+        return Int(UInt16(bigEndian: pointer.pointee.sin_port))
+    }
+}
+
 /// A Redis server of a test's own, on a unix socket in a folder of its own, that may be stopped and started again.
 ///
 /// It runs with `appendonly yes`, so that what was written is there after a restart.

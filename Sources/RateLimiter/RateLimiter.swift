@@ -1,1 +1,0 @@
-// RateLimiter: see docs/modules.md
