@@ -9,7 +9,11 @@ struct RequestTests {
         let requests = Collector<HTTP2ServerRequest>()
         let bed = try await TestBed { request, responder in
             requests.append(request)
-            responder.respond(status: 410, headers: [HTTP2Header("apns-id", "x")], body: Array("gone".utf8))
+            responder.respond(
+                status: 410,
+                headers: [HTTP2Header("apns-id", "x"), HTTP2Header("empty", "")],
+                body: Array("gone".utf8)
+            )
         }
         let client = try await bed.connect()
         var request = HTTP2Request.push("/3/device/ab?x=1", body: Array("body".utf8))
@@ -18,6 +22,8 @@ struct RequestTests {
         #expect(response.status == 410)
         #expect(response.body == Array("gone".utf8))
         #expect(response.header("apns-id") == "x")
+        #expect(response.header("apns-i") == nil)
+        #expect(response.headers == [HTTP2Header("apns-id", "x"), HTTP2Header("empty", "")])
         let received = try #require(requests.elements.first)
         #expect(received.method == "POST")
         #expect(received.path == "/3/device/ab?x=1")

@@ -15,12 +15,9 @@ extension ClientLoop: HTTP2SessionEvents {
         if name.first == UInt8(ascii: ":") {
             // nghttp2 has verified that it is `:status` with three digits. An interim answer is replaced by the next one.
             stream.status = value.reduce(0) { $0 * 10 + Int($1) - 48 }
-            stream.headers.removeAll(keepingCapacity: true)
-            stream.headers.reserveCapacity(8)
+            stream.fields.removeAll()
         } else {
-            stream.headers.append(
-                HTTP2Header(String(decoding: name, as: UTF8.self), String(decoding: value, as: UTF8.self))
-            )
+            stream.fields.append(name: name, value: value)
         }
         return true
     }
@@ -84,7 +81,7 @@ extension ClientLoop: HTTP2SessionEvents {
         _ errorCode: UInt32
     ) -> Result<HTTP2Response, HTTP2Error> {
         if stream.remoteEnded, stream.status >= 200 {
-            return .success(HTTP2Response(status: stream.status, headers: stream.headers, body: stream.body))
+            return .success(HTTP2Response(status: stream.status, fields: stream.fields, body: stream.body))
         }
         if let goAway, !stream.headersSent || streamID > goAway.lastStreamID {
             return .failure(HTTP2Error(.goAwayNotProcessed, "the peer went away: \(goAway.reason)"))

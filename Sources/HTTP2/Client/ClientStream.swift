@@ -16,7 +16,7 @@ final class ClientStream {
     /// The answer is there to its end.
     var remoteEnded = false
     var status = 0
-    var headers: [HTTP2Header] = []
+    var fields = HeaderFields()
     var headerSize = 0
     var body: [UInt8] = []
 

@@ -7,7 +7,7 @@ package struct HTTP2Responder: Sendable {
 
     /// Answers the request. A header that HTTP/2 does not allow resets the stream instead.
     package func respond(status: Int, headers: [HTTP2Header] = [], body: [UInt8] = []) {
-        connection.post(.respond(streamID, HTTP2Response(status: status, headers: headers, body: body)))
+        connection.post(.respond(streamID, status: status, headers: headers, body: body))
     }
 
     /// Resets the stream with an HTTP/2 error code (RFC 9113, 7), such as 7 for REFUSED_STREAM.

@@ -48,7 +48,8 @@ final class ServerConnection {
     func perform(_ command: ServerMailbox.Command) {
         guard let session else { return }
         switch command {
-        case .respond(let streamID, let response): respond(streamID, response)
+        case .respond(let streamID, let status, let headers, let body):
+            respond(streamID, status: status, headers: headers, body: body)
         case .reset(let streamID, let code): session.reset(streamID, code)
         case .setMaxConcurrentStreams(let limit):
             session.submit(settings: [(NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS, UInt32(clamping: limit))])
@@ -58,13 +59,13 @@ final class ServerConnection {
         }
     }
 
-    private func respond(_ streamID: Int32, _ response: HTTP2Response) {
+    private func respond(_ streamID: Int32, status: Int, headers: [HTTP2Header] = [], body: [UInt8] = []) {
         guard let session, let tag = session.tag(streamID), let stream = streams[tag], !stream.isAnswered else {
             return
         }
         stream.isAnswered = true
-        stream.responseBody = response.body
-        if !session.submitResponse(streamID, response) {
+        stream.responseBody = body
+        if !session.submitResponse(streamID, status: status, headers: headers, hasBody: !body.isEmpty) {
             session.reset(streamID, NGHTTP2_INTERNAL_ERROR.rawValue)
         }
     }
@@ -99,7 +100,7 @@ extension ServerConnection: HTTP2SessionEvents {
         guard let stream = streams[tag], !stream.isAnswered else { return true }
         stream.headerSize += name.count + value.count + 32
         guard stream.headerSize <= options.maxRequestHeaders else {
-            respond(stream.streamID, HTTP2Response(status: 431))
+            respond(stream.streamID, status: 431)
             return true
         }
         let name = String(decoding: name, as: UTF8.self)
@@ -118,7 +119,7 @@ extension ServerConnection: HTTP2SessionEvents {
         guard let stream = streams[tag], !stream.isAnswered else { return }
         guard stream.body.count + data.count <= options.maxRequestBody else {
             stream.body = []
-            respond(stream.streamID, HTTP2Response(status: 413))
+            respond(stream.streamID, status: 413)
             return
         }
         stream.body.append(contentsOf: data)

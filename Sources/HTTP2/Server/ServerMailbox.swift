@@ -4,7 +4,7 @@ import Synchronization
 /// those who steer connections.
 final class ServerMailbox: Sendable {
     enum Command: Sendable {
-        case respond(Int32, HTTP2Response)
+        case respond(Int32, status: Int, headers: [HTTP2Header], body: [UInt8])
         case reset(Int32, UInt32)
         case setMaxConcurrentStreams(Int)
         case goAway(Int32?, UInt32, [UInt8])

@@ -167,12 +167,11 @@ final class HTTP2Session {
 
     /// Queues an answer.
     /// - Returns: whether the fields are allowed and the stream is still open.
-    func submitResponse(_ streamID: Int32, _ response: HTTP2Response) -> Bool {
+    func submitResponse(_ streamID: Int32, status: Int, headers: [HTTP2Header], hasBody: Bool) -> Bool {
         headerBlock.removeAll()
-        headerBlock.append(pseudo: ":status", String(response.status))
-        headerBlock.append(response.headers)
+        headerBlock.append(pseudo: ":status", String(status))
+        headerBlock.append(headers)
         let session = session
-        let hasBody = !response.body.isEmpty
         return headerBlock.withPairs { pairs in
             guard let pairs else { return false }
             var provider = nghttp2_data_provider()
