@@ -53,7 +53,8 @@ CREATE TABLE devices (
     invalid_reason text
 );
 CREATE UNIQUE INDEX devices_user_device ON devices (user_id, device_id) WHERE user_id IS NOT NULL;
-CREATE UNIQUE INDEX devices_token ON devices (provider, token, topic, environment) WHERE token IS NOT NULL;
+-- A token may be longer than an index entry can be.
+CREATE UNIQUE INDEX devices_token ON devices (provider, md5(token), topic, environment) WHERE token IS NOT NULL;
 CREATE INDEX devices_anonymous ON devices (registered_at) WHERE user_id IS NULL;
 
 -- Gate 0: what was called back. A job created before "before" ends as cancelled.

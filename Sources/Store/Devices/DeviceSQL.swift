@@ -1,0 +1,161 @@
+import Kernel
+import Notifications
+import PostgresClient
+
+/// The statements about devices. A token is found by its digest: it may be longer than an index entry can be.
+enum DeviceSQL {
+    /// Makes sure that the user has preferences to lock, and tells which user holds the token now.
+    static func preparedOwner(of device: DeviceRecord, user: UserID) -> SQL {
+        """
+        WITH made AS (
+            INSERT INTO user_notification_preferences (user_id) VALUES (\(user.rawValue)) ON CONFLICT DO NOTHING
+        )
+        SELECT user_id AS owner FROM devices
+        WHERE provider = \(device.provider.rawValue) AND topic = \(device.topic)
+          AND environment = \(device.environment.rawValue)
+          AND md5(token) = md5(\(device.token)) AND token = \(device.token)
+        """
+    }
+
+    /// Always in the order of user ids, so that two registrations cannot wait for each other.
+    static func lockPreferences(of users: [String]) -> SQL {
+        """
+        SELECT user_id FROM user_notification_preferences WHERE user_id = ANY(\(users)) ORDER BY user_id FOR UPDATE
+        """
+    }
+
+    /// Removes rows that hold the token but are not the row that the device is about to have. Without a device id, the user's
+    /// own row with the token and one tied to nobody are taken over instead.
+    static func removeOthers(_ device: DeviceRecord, user: UserID) -> SQL {
+        """
+        DELETE FROM devices
+        WHERE provider = \(device.provider.rawValue) AND topic = \(device.topic)
+          AND environment = \(device.environment.rawValue)
+          AND md5(token) = md5(\(device.token)) AND token = \(device.token)
+          AND (user_id, device_id) IS DISTINCT FROM (\(user.rawValue), \(device.deviceID))
+          AND (\(device.deviceID) IS NOT NULL OR user_id <> \(user.rawValue))
+        RETURNING user_id
+        """
+    }
+
+    /// The statement that makes or changes the user's device, `nil` when nothing names one.
+    static func save(_ device: DeviceRecord, user: UserID) -> SQL? {
+        switch (device.token, device.deviceID) {
+        case (.some, .some): saveByDevice(device, user: user)
+        case (.some, nil): saveByToken(device, user: user)
+        case (nil, .some): saveFields(device, user: user)
+        case (nil, nil): nil
+        }
+    }
+
+    private static func saveByDevice(_ device: DeviceRecord, user: UserID) -> SQL {
+        """
+        INSERT INTO devices AS d (user_id, device_id, provider, platform, token, environment, topic, permission_status,
+            timezone, push_to_start_token)
+        VALUES (\(user.rawValue), \(device.deviceID), \(device.provider.rawValue), \(device.platform), \(device.token),
+            \(device.environment.rawValue), \(device.topic), coalesce(\(device.permission?.rawValue), 'granted'),
+            \(device.timezone), \(device.pushToStartToken))
+        ON CONFLICT (user_id, device_id) WHERE user_id IS NOT NULL DO UPDATE SET
+            provider = EXCLUDED.provider, platform = EXCLUDED.platform, token = EXCLUDED.token,
+            environment = EXCLUDED.environment, topic = EXCLUDED.topic, permission_status = EXCLUDED.permission_status,
+            timezone = coalesce(EXCLUDED.timezone, d.timezone),
+            push_to_start_token = coalesce(EXCLUDED.push_to_start_token, d.push_to_start_token),
+            registered_at = now(), updated_at = now(), invalidated_at = NULL, invalid_reason = NULL
+        """
+    }
+
+    private static func saveByToken(_ device: DeviceRecord, user: UserID) -> SQL {
+        """
+        INSERT INTO devices AS d (user_id, provider, platform, token, environment, topic, permission_status, timezone,
+            push_to_start_token)
+        VALUES (\(user.rawValue), \(device.provider.rawValue), \(device.platform), \(device.token),
+            \(device.environment.rawValue), \(device.topic), coalesce(\(device.permission?.rawValue), 'granted'),
+            \(device.timezone), \(device.pushToStartToken))
+        ON CONFLICT (provider, md5(token), topic, environment) WHERE token IS NOT NULL DO UPDATE SET
+            user_id = EXCLUDED.user_id, platform = EXCLUDED.platform, permission_status = EXCLUDED.permission_status,
+            timezone = coalesce(EXCLUDED.timezone, d.timezone),
+            push_to_start_token = coalesce(EXCLUDED.push_to_start_token, d.push_to_start_token),
+            registered_at = now(), updated_at = now(), invalidated_at = NULL, invalid_reason = NULL
+        """
+    }
+
+    /// Without a token: what belongs to the token (provider, environment, topic, time of registration) stays.
+    private static func saveFields(_ device: DeviceRecord, user: UserID) -> SQL {
+        """
+        INSERT INTO devices AS d (user_id, device_id, provider, platform, environment, topic, permission_status, timezone,
+            push_to_start_token)
+        VALUES (\(user.rawValue), \(device.deviceID), \(device.provider.rawValue), \(device.platform),
+            \(device.environment.rawValue), \(device.topic), coalesce(\(device.permission?.rawValue), 'notDetermined'),
+            \(device.timezone), \(device.pushToStartToken))
+        ON CONFLICT (user_id, device_id) WHERE user_id IS NOT NULL DO UPDATE SET
+            platform = EXCLUDED.platform,
+            permission_status = coalesce(\(device.permission?.rawValue), d.permission_status),
+            timezone = coalesce(EXCLUDED.timezone, d.timezone),
+            push_to_start_token = coalesce(EXCLUDED.push_to_start_token, d.push_to_start_token), updated_at = now()
+        """
+    }
+
+    static func saveAnonymous(_ device: DeviceRecord) -> SQL {
+        """
+        INSERT INTO devices AS d (device_id, provider, platform, token, environment, topic, permission_status, timezone,
+            push_to_start_token)
+        VALUES (\(device.deviceID), \(device.provider.rawValue), \(device.platform), \(device.token),
+            \(device.environment.rawValue), \(device.topic), coalesce(\(device.permission?.rawValue), 'granted'),
+            \(device.timezone), \(device.pushToStartToken))
+        ON CONFLICT (provider, md5(token), topic, environment) WHERE token IS NOT NULL DO UPDATE SET
+            device_id = EXCLUDED.device_id, platform = EXCLUDED.platform, permission_status = EXCLUDED.permission_status,
+            timezone = EXCLUDED.timezone, push_to_start_token = EXCLUDED.push_to_start_token,
+            registered_at = now(), updated_at = now(), invalidated_at = NULL, invalid_reason = NULL
+        WHERE d.user_id IS NULL
+        """
+    }
+
+    static func remove(token: String, provider: PushProvider, of user: UserID) -> SQL {
+        """
+        DELETE FROM devices WHERE user_id = \(user.rawValue) AND provider = \(provider.rawValue) AND token = \(token)
+        """
+    }
+
+    static func invalidate(id: Int64, of user: UserID, token: String, before: Timestamp, reason: String) -> SQL {
+        """
+        UPDATE devices SET invalidated_at = now(), invalid_reason = \(reason), updated_at = now()
+        WHERE id = \(id) AND user_id = \(user.rawValue) AND token = \(token) AND registered_at < \(before)
+          AND invalidated_at IS NULL
+        """
+    }
+
+    static func revokePermission(of user: UserID) -> SQL {
+        """
+        UPDATE user_notification_preferences p SET ios_permission_status = 'denied', updated_at = now()
+        WHERE p.user_id = \(user.rawValue) AND p.ios_permission_status = 'granted' AND NOT EXISTS (
+            SELECT FROM devices d
+            WHERE d.user_id = p.user_id AND d.token IS NOT NULL AND d.invalidated_at IS NULL
+              AND d.permission_status IN ('granted', 'provisional', 'ephemeral')
+        )
+        """
+    }
+
+    /// Works out the permission of users from their devices, on every platform: granted while one of them may be reached. The
+    /// zone goes to one of the users, and only when the database knows it.
+    static func refresh(_ users: [String], zone: String?, of user: UserID) -> SQL {
+        """
+        UPDATE user_notification_preferences p
+        SET ios_permission_status = judged.status, timezone = coalesce(judged.zone, p.timezone), updated_at = now()
+        FROM (
+            SELECT u.user_id,
+                CASE
+                    WHEN bool_or(d.token IS NOT NULL AND d.invalidated_at IS NULL
+                        AND d.permission_status IN ('granted', 'provisional', 'ephemeral')) THEN 'granted'
+                    WHEN bool_or(d.permission_status = 'denied' OR d.invalidated_at IS NOT NULL) THEN 'denied'
+                    ELSE 'notDetermined'
+                END AS status,
+                CASE WHEN u.user_id = \(user.rawValue)
+                    THEN (SELECT name FROM time_zones WHERE name = \(zone)) END AS zone
+            FROM unnest(\(users)) AS u(user_id) LEFT JOIN devices d ON d.user_id = u.user_id
+            GROUP BY u.user_id
+        ) AS judged
+        WHERE p.user_id = judged.user_id
+          AND (p.ios_permission_status <> judged.status OR coalesce(judged.zone <> p.timezone, judged.zone IS NOT NULL))
+        """
+    }
+}

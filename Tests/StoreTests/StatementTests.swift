@@ -1,0 +1,97 @@
+import Kernel
+import Notifications
+import PostgresClient
+import TestSupport
+import Testing
+
+@testable import Store
+
+/// Every statement is prepared against the real schema, so that a column that is gone shows here and not in production.
+struct StatementTests {
+    @Test func `every statement fits the schema`() async throws {
+        let statements = try all()
+        try await withMigratedDatabase { database in
+            for (number, statement) in statements.enumerated() {
+                _ = try await database.pool.query(
+                    "PREPARE p\(unescaped: String(number)) AS \(unescaped: statement.text)"
+                )
+            }
+        }
+        #expect(statements.count == Set(statements.map(\.text)).count)
+    }
+
+    private func all() throws -> [SQL] {
+        let user = try #require(UserID("u"))
+        let now = SystemWallClock().now
+        let id = MessageIDGenerator(clock: SystemWallClock()).next()
+        var device = DeviceRecord(
+            deviceID: "d",
+            provider: .fcm,
+            platform: "android",
+            token: "t",
+            environment: .production,
+            topic: "app"
+        )
+        let full = try #require(DeviceSQL.save(device, user: user))
+        device.deviceID = nil
+        let byToken = try #require(DeviceSQL.save(device, user: user))
+        (device.deviceID, device.token) = ("d", nil)
+        let fields = try #require(DeviceSQL.save(device, user: user))
+        let query = RecipientStore.Query(
+            messageID: id,
+            userID: user,
+            category: "c",
+            sourceEntityID: nil,
+            enqueuedAt: now,
+            openingMinute: nil
+        )
+        let row = MessageStore.Row(
+            id: id,
+            userID: user,
+            category: "c",
+            title: "",
+            body: "",
+            deeplinkURL: "",
+            metadata: nil,
+            sourceEntityID: nil,
+            batchReference: nil,
+            language: nil,
+            jobID: "",
+            weekKey: nil,
+            isCapOpen: false,
+            enqueuedAt: now,
+            dueAt: now
+        )
+        let record = OutcomeStore.Record(
+            messageID: id,
+            userID: "u",
+            category: "c",
+            status: nil,
+            reason: nil,
+            deliveries: [:],
+            acceptedAt: nil,
+            clearsWeek: false,
+            events: []
+        )
+        return [
+            RecipientStore.statement([query]), MessageStore.insert([row]), MessageStore.reopen([row]),
+            OutcomeStore.statement([record]),
+            full, byToken, fields, DeviceSQL.saveAnonymous(device), DeviceSQL.preparedOwner(of: device, user: user),
+            DeviceSQL.lockPreferences(of: ["u"]), DeviceSQL.removeOthers(device, user: user),
+            DeviceSQL.remove(token: "t", provider: .apns, of: user), DeviceSQL.revokePermission(of: user),
+            DeviceSQL.invalidate(id: 1, of: user, token: "t", before: now, reason: ""),
+            DeviceSQL.refresh(["u"], zone: nil, of: user),
+            PreferenceSQL.read(user), PreferenceSQL.change(.init(), of: user), PreferenceSQL.forgetHistory(of: user),
+            PreferenceSQL.setSwitch(true, category: "c", of: user),
+            InboxSQL.page(of: user, limit: 1, offset: 0), InboxSQL.unreadCount(of: user),
+            InboxSQL.mark(id, of: user, read: true), InboxSQL.markAllRead(of: user),
+            StorySQL.newest(of: user, limit: 1), StorySQL.rows([id], user: nil), StorySQL.append([]),
+            StorySQL.events([id], user: nil, limit: 1),
+            IdempotencyStore.claim(credential: "", key: "", fingerprint: "", messageIDs: []),
+            IdempotencyStore.read(credential: "", key: ""), IdempotencyStore.release(credential: "", key: ""),
+            IdempotencyStore.finish(credential: "", key: "", status: 200, response: ""),
+            CancellationStore.cancel(.user, key: "", before: now, reason: ""),
+            TimeZoneStore.known(""), TimeZoneStore.refresh,
+        ]
+    }
+}
