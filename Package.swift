@@ -99,8 +99,8 @@ let package = Package(
         .target(
             name: "GatewayAPI",
             dependencies: [
-                "Kernel", "Observability", "Notifications", "Signing", "HTTPServer", "JobQueue", "Store",
-                "NotificationBus", "DeliveryEngine",
+                "Kernel", "Observability", "Notifications", "NotificationContract", "Signing", "PostgresClient",
+                "HTTPServer", "JobQueue", "RateLimiter", "Store", "NotificationBus", "DeliveryEngine",
             ]
         ),
 
@@ -215,6 +215,7 @@ let package = Package(
             name: "GatewayAPITests",
             dependencies: [
                 "GatewayAPI", "DeliveryEngine", "DeliveryAdapters", "PushTransport", "RateLimiter", "NotificationBus",
+                "NotificationContract",
                 "Notifications", "JobQueue", "Store", "Signing", "HTTPServer", "RedisClient", "PostgresClient",
                 "Kernel",
                 "Observability", "TestSupport",

@@ -35,6 +35,8 @@ import Testing
         #expect(try await fixture.service(.post, Self.path, body).status == 202)
         #expect(fixture.memory.orders.first?.scheduledFor == Timestamp(rfc3339: "2026-12-02T07:00:00Z"))
         #expect(fixture.memory.orders.first?.priority == 7)
+        // The id carries the due time, so that the row lands in that month's partition.
+        #expect(fixture.memory.orders.first?.messageID.instant == Timestamp(rfc3339: "2026-12-02T07:00:00Z"))
     }
 
     @Test(arguments: [

@@ -57,6 +57,9 @@ struct Fixture {
             await gate.pass()
             return .json(["passed": true])
         }
+        router.on(.get, "/large") { _ in
+            HTTPResponse(status: 200, body: [UInt8](repeating: 0x61, count: 64 * 1024 * 1024))
+        }
         router.on(.get, "/fails") { _ in throw RawClient.Failure(text: "secret detail") }
         router.on(.get, "/refuses") { _ in
             throw Problem(

@@ -61,6 +61,9 @@ final class RawClient: Sendable {
         try await thread.run { _ = shutdown(descriptor, Int32(SHUT_WR)) }
     }
 
+    /// The head of a response whose body is left unread.
+    func receiveHead() async throws -> Response { try await receive(hasBody: false) }
+
     /// One whole response; `hasBody` is false for HEAD.
     func receive(hasBody: Bool = true) async throws -> Response {
         let descriptor = self.descriptor

@@ -1,4 +1,5 @@
 import HTTPServer
+import Observability
 import Testing
 
 @Suite struct StopTests {
@@ -31,6 +32,17 @@ import Testing
         #expect(response.status == 503)
         #expect(response.body.contains("stopping"))
         await fixture.gate.open()
+    }
+
+    @Test func `a client that does not read its answer is cut off`() async throws {
+        let fixture = try Fixture { $0.sendTimeout = .seconds(1) }
+        let client = try fixture.client()
+        try await client.send("GET /large HTTP/1.1\r\nHost: x\r\n\r\n")
+        #expect(try await client.receiveHead().status == 200)
+        // The stop waits for the answer to go out, which it never does.
+        await fixture.server.stop(deadline: .seconds(15))
+        let metrics = fixture.telemetry.metrics.render()
+        #expect(metrics.contains(#"http_server_connections_closed_total{reason="send_timeout"} 1"#))
     }
 
     @Test func `stopping twice is harmless and an address in use is told`() async throws {

@@ -76,7 +76,7 @@ struct DeveloperRoutes: Sendable {
         var answer = [JSONMember("mode", .string(mode.rawValue))]
         if mode != .deliver { answer.append(JSONMember("generated", try await words(of: draft, user))) }
         if mode != .generate {
-            let receipts = try await door.enqueue([draft.order(ids.next())])
+            let receipts = try await door.enqueue([draft.order(ids.next(due: draft.scheduledFor))])
             answer += receipts.first?.json.members ?? []
         }
         return .data(.object(answer), status: mode == .generate ? 200 : 202)

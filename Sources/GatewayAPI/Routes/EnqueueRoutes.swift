@@ -54,8 +54,8 @@ struct EnqueueRoutes: Sendable {
         {
             throw Problem.insufficientScope(.notificationsLiteral)
         }
-        let count = (try? batch.drafts.get().count) ?? 0
-        return try await idempotency.run(request, body, credential, key, count: count) { ids in
+        let dues = if case .success(let drafts) = batch.drafts { drafts.map(\.scheduledFor) } else { [Timestamp?]() }
+        return try await idempotency.run(request, body, credential, key, dues: dues) { ids in
             let drafts = try batch.drafts.get()
             let receipts = try await door.enqueue(zip(drafts, ids).map { $0.order($1) })
             return .data(batch.answer(receipts), status: 202)

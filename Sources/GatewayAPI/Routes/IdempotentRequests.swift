@@ -26,17 +26,17 @@ package struct IdempotentRequests: Sendable {
     /// Runs `work`, or answers for it.
     /// - Parameters:
     ///   - key: `nil` runs the work without a record.
-    ///   - count: how many message ids the work needs.
+    ///   - dues: when the notifications are due, one message id each; `nil` for now.
     ///   - work: is given the ids; a thrown 422 is an answer worth recording, other errors are not.
     func run(
         _ request: HTTPRequest,
         _ body: JSONValue,
         _ credential: ServiceCredential,
         _ key: IdempotencyKey?,
-        count: Int,
+        dues: [Timestamp?],
         work: ([MessageID]) async throws -> HTTPResponse
     ) async throws -> HTTPResponse {
-        let fresh = (0..<count).map { _ in ids.next() }
+        let fresh = dues.map { ids.next(due: $0) }
         guard let key = key?.text else { return try await work(fresh) }
         let fingerprint = RequestFingerprint.of(request, body)
         switch try await ledger.begin(credential: credential.id, key: key, fingerprint: fingerprint, ids: fresh) {

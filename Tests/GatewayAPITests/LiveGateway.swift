@@ -1,0 +1,79 @@
+import GatewayAPI
+import JobQueue
+import Kernel
+import NotificationBus
+import Notifications
+import Observability
+import PostgresClient
+import RedisClient
+import Store
+import TestSupport
+
+/// A gateway over a real database and a real queue.
+struct LiveGateway {
+    let fixture: GatewayFixture
+    let database: TestDatabase
+    let redis: TestRedis
+    let queue: QueueName
+
+    /// Runs the body on a fresh database and a queue of its own.
+    static func run(_ body: (LiveGateway) async throws -> Void) async throws {
+        try await TestRedis.run { redis in
+            try await TestDatabase.with { database in
+                _ = try await Migrator(pool: database.pool).migrate()
+                try await body(try LiveGateway(database: database, redis: redis))
+            }
+        }
+    }
+
+    private init(database: TestDatabase, redis: TestRedis) throws {
+        let queue = try QueueName(prefix: redis.prefix, name: "deliver")
+        self.database = database
+        self.redis = redis
+        self.queue = queue
+        let pool = database.pool
+        fixture = try GatewayFixture { memory in
+            Self.ports(pool: pool, redis: redis.client, queue: queue, clock: FixedWallClock(memory.now))
+        }
+    }
+
+    /// The gateway's ports over real servers.
+    static func ports(
+        pool: PostgresPool,
+        redis: RedisClient,
+        queue: QueueName,
+        clock: any WallClock
+    ) -> GatewayPorts {
+        let bus = NotificationBus(
+            queue: JobQueue(redis: redis, name: queue, clock: clock, telemetry: .silent()),
+            registry: .standard,
+            ids: MessageIDGenerator(clock: clock),
+            clock: clock
+        )
+        return GatewayPorts(
+            devices: StoreDeviceDirectory(DeviceStore(pool: pool)),
+            inbox: StoreInbox(InboxStore(pool: pool)),
+            preferences: StorePreferenceBook(PreferenceStore(pool: pool)),
+            door: BusDoor(bus),
+            idempotency: StoreIdempotencyLedger(IdempotencyStore(pool: pool)),
+            stories: StoreMessageStories(StoryStore(pool: pool)),
+            developer: nil
+        )
+    }
+
+    /// How many keys of jobs the queue holds.
+    func jobs() async throws -> Int {
+        let keys = try await redis.client.send(RedisCommand(["KEYS", .string("\(queue.keyPrefix)0*-*")])).array ?? []
+        return keys.count
+    }
+
+    /// One field of a job.
+    func field(_ name: String, ofJob id: String) async throws -> String? {
+        try await redis.client.send(RedisCommand(["HGET", .string(queue.keyPrefix + id), .string(name)])).string
+    }
+
+    /// Everything a query of one column `line` returns.
+    func lines(_ sql: SQL) async throws -> [String] {
+        try await database.pool.query(sql).map { row in try row.string("line") }
+    }
+}
