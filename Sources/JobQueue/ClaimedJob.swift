@@ -60,17 +60,17 @@ package struct ClaimedJob: Sendable, Equatable {
     /// Reads a job as claim.lua returns it.
     init(_ reply: RedisReply, token: String) throws(RedisError) {
         let parts = try reply.requireArray("claim")
-        guard parts.count == 13 else { throw RedisError(.unexpectedReply, "claim: a job has 13 parts", wasSent: true) }
-        id = try parts[12].requireString("claim")
+        guard parts.count == 10 else { throw RedisError(.unexpectedReply, "claim: a job has 10 parts", wasSent: true) }
+        id = try parts[9].requireString("claim")
         name = parts[0].string ?? ""
         data = parts[1].string ?? ""
         opts = parts[2].string ?? "{}"
         timestamp = parts[3].integer.map { Timestamp(milliseconds: $0) }
-        priority = parts[5].int ?? 0
-        attemptsStarted = parts[6].int ?? 1
-        attemptsMade = parts[7].int ?? 0
-        deferredFailure = parts[8].string
-        stalledCount = parts[9].int ?? 0
+        priority = parts[4].int ?? 0
+        attemptsStarted = parts[5].int ?? 1
+        attemptsMade = parts[6].int ?? 0
+        deferredFailure = parts[7].string
+        stalledCount = parts[8].int ?? 0
         self.token = token
     }
 }

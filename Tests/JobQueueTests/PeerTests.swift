@@ -158,4 +158,49 @@ struct PeerTests {
             #expect(try await fixture.queue.job("1")?.state == "completed")
         }
     }
+
+    @Test(arguments: Peer.all)
+    func `children that we finish let their parent go on`(peer: Peer) async throws {
+        try await QueueFixture.run { fixture in
+            let parent = try #require(try await peer.run("flow", on: fixture).stringValue)
+            let children = try await fixture.consumer.claim(limit: 5).jobs
+            #expect(children.map(\.name) == ["child", "child"])
+            for (index, child) in children.enumerated() {
+                #expect(try await fixture.consumer.claim(limit: 5).jobs.isEmpty)
+                _ = try await fixture.consumer.finish([
+                    FinishedJob(child.locked, .completed(returnvalue: "\(index)"))
+                ])
+            }
+            let next = try await fixture.consumer.claim(limit: 5).jobs
+            #expect(next.map(\.id) == [parent])
+            let values = try await peer.run("children", .string(parent), on: fixture)
+            #expect(Set((values.arrayValue ?? []).compactMap(\.integerValue)) == [0, 1])
+        }
+    }
+
+    @Test(arguments: Peer.all)
+    func `a child that we fail fails its parent when it is meant to`(peer: Peer) async throws {
+        try await QueueFixture.run { fixture in
+            let parent = try #require(
+                try await peer.run("flow", ["failParentOnFailure": true], on: fixture).stringValue
+            )
+            let children = try await fixture.consumer.claim(limit: 5).jobs
+            _ = try await fixture.consumer.finish([FinishedJob(children[0].locked, .failed(reason: "no"))])
+            let next = try #require(try await fixture.consumer.claim(limit: 5).jobs.first)
+            #expect(next.id == parent)
+            #expect(next.deferredFailure?.hasSuffix(":\(children[0].id) failed") == true)
+        }
+    }
+
+    @Test(arguments: Peer.all)
+    func `a peer's deduplication id is free again when we finished its job`(peer: Peer) async throws {
+        try await QueueFixture.run { fixture in
+            let add: JSONValue = [["n", [:], ["deduplication": ["id": "d"]]]]
+            #expect(try await peer.run("add", add, on: fixture) == ["1"])
+            #expect(try await peer.run("add", add, on: fixture) == ["1"])
+            let job = try #require(try await fixture.consumer.claim(limit: 5).jobs.first)
+            _ = try await fixture.consumer.finish([FinishedJob(job.locked, .completed(returnvalue: "1"))])
+            #expect(try await peer.run("add", add, on: fixture) == ["3"])
+        }
+    }
 }

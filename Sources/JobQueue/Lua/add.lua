@@ -7,7 +7,7 @@
 -- include: part-state.lua
 -- include: part-enqueue.lua
 local count = tonumber(ARGV[3])
-local number = redis.call('INCRBY', K.id, count) - count
+local number = call('INCRBY', K.id, count) - count
 local results, plain, urgent = {}, {}, {}
 local anyWaiting, anyDelayed = false, false
 
@@ -18,7 +18,7 @@ for index = 0, count - 1 do
   local isNew = true
   if id == '' then
     id = freshID(number)
-  elseif redis.call('EXISTS', P .. id) == 1 then
+  elseif call('EXISTS', P .. id) == 1 then
     isNew = false
     emit('duplicated', 'jobId', id)
   end

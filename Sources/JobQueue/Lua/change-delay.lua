@@ -7,12 +7,12 @@
 -- include: part-state.lua
 local id, due = ARGV[3], tonumber(ARGV[4])
 local key = P .. id
-local opts = redis.call('HGET', key, 'opts')
+local opts = call('HGET', key, 'opts')
 if not opts then return 0 end
-if not redis.call('ZSCORE', K.delayed, id) then return -1 end
+if not call('ZSCORE', K.delayed, id) then return -1 end
 if opts ~= ARGV[5] then return -2 end
-redis.call('HSET', key, 'delay', math.max(due - now, 0), 'opts', ARGV[6])
-redis.call('ZADD', K.delayed, delayedScore(due), id)
+call('HSET', key, 'delay', math.max(due - now, 0), 'opts', ARGV[6])
+call('ZADD', K.delayed, delayedScore(due), id)
 emit('delayed', 'jobId', id, 'delay', due)
 markNextDue()
 trimEvents()

@@ -2,7 +2,7 @@
 -- KEYS and ARGV 1, 2: see part-keys
 -- ARGV 3 token | 4 lock duration in ms | 5 worker name | 6 limit | 7 limit for prioritized ones
 -- Returns {jobs, next due in ms or 0, paused 0/1, ms until the rate limit ends or 0, number of ids dropped};
---   a job is {name, data, opts, timestamp, delay, priority, ats, atm, defa, stc, deid, rjk, id}, missing fields being nil.
+--   a job is {name, data, opts, timestamp, priority, ats, atm, defa, stc, id}, missing fields being nil.
 -- Invariants: a job that is returned has a lock with our token and stands in `active` once; plain jobs come before
 --   prioritized ones, but take at most three quarters of a group of two or more while prioritized ones wait.
 -- include: part-keys.lua
@@ -11,13 +11,13 @@
 promote()
 
 local limit = tonumber(ARGV[6])
-local limits = redis.call('HMGET', K.meta, 'max', 'duration')
+local limits = call('HMGET', K.meta, 'max', 'duration')
 local max = tonumber(limits[1])
 local pausedFlag = isPaused() and 1 or 0
 local limitedFor = 0
 if max then
-  local started = tonumber(redis.call('GET', K.limiter) or '0')
-  local rest = redis.call('PTTL', K.limiter)
+  local started = tonumber(call('GET', K.limiter) or '0')
+  local rest = call('PTTL', K.limiter)
   if started >= max and rest > 0 then
     limitedFor = rest
     limit = 0
@@ -32,25 +32,26 @@ if room then limit = math.min(limit, room) end
 if pausedFlag == 1 then limit = 0 end
 
 local jobs, ids, dropped = {}, {}, 0
+local time, token, duration, worker = ARGV[2], ARGV[3], ARGV[4], ARGV[5]
 
 local function take(candidates, step)
   for at = 1, #candidates, step do
     local id = candidates[at]
     local key = P .. id
-    local job = redis.call('HMGET', key, 'name', 'data', 'opts', 'timestamp', 'delay', 'priority', 'ats', 'atm', 'defa',
-      'stc', 'deid', 'rjk')
+    local job = call('HMGET', key, 'name', 'data', 'opts', 'timestamp', 'priority', 'ats', 'atm', 'defa', 'stc')
     if not job[1] and not job[2] then
       -- The hash is gone, or was made again empty by another client; also markers of BullMQ 4, whose ids begin with 0:.
-      redis.call('DEL', key)
+      call('DEL', key)
       dropped = dropped + 1
-    elseif not redis.call('SET', key .. ':lock', ARGV[3], 'PX', ARGV[4], 'NX') then
+    elseif not call('SET', key .. ':lock', token, 'PX', duration, 'NX') then
       -- The id stood in the list twice and somebody works on it already.
       dropped = dropped + 1
     else
-      job[7] = (tonumber(job[7] or '0') or 0) + 1
-      redis.call('HSET', key, 'processedOn', ARGV[2], 'pb', ARGV[5], 'ats', job[7])
-      emit('active', 'jobId', id, 'prev', 'waiting')
-      job[13] = id
+      local started = job[6] and tonumber(job[6]) or 0
+      job[6] = started + 1
+      call('HSET', key, 'processedOn', time, 'pb', worker, 'ats', started + 1)
+      call('XADD', events, '*', 'event', 'active', 'jobId', id, 'prev', 'waiting')
+      job[10] = id
       jobs[#jobs + 1] = job
       ids[#ids + 1] = id
     end
@@ -61,7 +62,7 @@ end
 local function takePlain(most)
   local target = #jobs + most
   while #jobs < target do
-    local popped = redis.call('RPOP', K.wait, target - #jobs)
+    local popped = call('RPOP', K.wait, target - #jobs)
     if not popped or #popped == 0 then return end
     take(popped, 1)
   end
@@ -70,7 +71,7 @@ end
 local function takePrioritized(most)
   local target = #jobs + most
   while #jobs < target do
-    local popped = redis.call('ZPOPMIN', K.prioritized, target - #jobs)
+    local popped = call('ZPOPMIN', K.prioritized, target - #jobs)
     if #popped == 0 then return end
     take(popped, 2)
   end
@@ -78,22 +79,22 @@ end
 
 if limit > 0 then
   local prioritizedLimit = math.min(limit, tonumber(ARGV[7]))
-  local share = math.min(redis.call('ZCARD', K.prioritized), prioritizedLimit, limit > 1 and math.ceil(limit / 4) or 0)
+  local share = math.min(call('ZCARD', K.prioritized), prioritizedLimit, limit > 1 and math.ceil(limit / 4) or 0)
   takePlain(limit - share)
   takePrioritized(math.min(limit - #jobs, prioritizedLimit))
   takePlain(limit - #jobs)
-  if redis.call('EXISTS', K.prioritized) == 0 then redis.call('DEL', K.pc) end
+  if call('EXISTS', K.prioritized) == 0 then call('DEL', K.pc) end
 end
 
 if #ids > 0 then
   inChunks('LPUSH', K.active, ids)
-  if max and redis.call('INCRBY', K.limiter, #ids) == #ids then
-    redis.call('PEXPIRE', K.limiter, tonumber(limits[2] or '1000') or 1000)
+  if max and call('INCRBY', K.limiter, #ids) == #ids then
+    call('PEXPIRE', K.limiter, tonumber(limits[2] or '1000') or 1000)
   end
   trimEvents()
 end
 -- Work that is left wakes the next idle worker.
-if pausedFlag == 0 and (redis.call('EXISTS', K.wait) == 1 or redis.call('EXISTS', K.prioritized) == 1) then
+if pausedFlag == 0 and (call('EXISTS', K.wait) == 1 or call('EXISTS', K.prioritized) == 1) then
   if roomLeft() ~= 0 then wake() end
 end
 return {jobs, nextDue(), pausedFlag, limitedFor, dropped}

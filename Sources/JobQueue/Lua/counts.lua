@@ -3,7 +3,7 @@
 -- Returns {wait, paused, active, prioritized, delayed, completed, failed, waiting-children}.
 -- include: part-keys.lua
 return {
-  redis.call('LLEN', K.wait), redis.call('LLEN', K.paused), redis.call('LLEN', K.active),
-  redis.call('ZCARD', K.prioritized), redis.call('ZCARD', K.delayed), redis.call('ZCARD', K.completed),
-  redis.call('ZCARD', K.failed), redis.call('ZCARD', P .. 'waiting-children'),
+  call('LLEN', K.wait), call('LLEN', K.paused), call('LLEN', K.active),
+  call('ZCARD', K.prioritized), call('ZCARD', K.delayed), call('ZCARD', K.completed),
+  call('ZCARD', K.failed), call('ZCARD', P .. 'waiting-children'),
 }

@@ -6,11 +6,11 @@
 local locks, kept, lost = {}, {}, {}
 local count = tonumber(ARGV[4])
 for index = 1, count do locks[index] = P .. ARGV[3 + index * 2] .. ':lock' end
-local held = redis.call('MGET', unpack(locks))
+local held = call('MGET', unpack(locks))
 for index = 1, count do
   local id, token = ARGV[3 + index * 2], ARGV[4 + index * 2]
   if held[index] == token then
-    redis.call('SET', locks[index], token, 'PX', ARGV[3])
+    call('SET', locks[index], token, 'PX', ARGV[3])
     kept[#kept + 1] = id
   else
     lost[#lost + 1] = id

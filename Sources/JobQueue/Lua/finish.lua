@@ -28,22 +28,23 @@ local codes = letGo(jobs)
 local entries = {completed = {}, failed = {}}
 local rules = {completed = {}, failed = {}}
 local gone = {}
+local time = ARGV[2]
 for index, job in ipairs(jobs) do
   if codes[index] == 0 then
     local id, state, value = job[1], job[3], job[4]
     local key = P .. id
-    local stored = redis.call('HMGET', key, 'atm', 'opts', 'deid', 'parent', 'defa', 'stacktrace')
-    local made = (tonumber(stored[1] or '0') or 0) + 1
+    local stored = call('HMGET', key, 'atm', 'opts', 'deid', 'parent', 'defa', 'stacktrace')
+    local made = (stored[1] and tonumber(stored[1]) or 0) + 1
     local rule = retentionRule(stored[2], fieldOf[state], defaults[state])
     if stored[3] then releaseDeduplication(id, stored[3]) end
     if stored[4] then tellParent(id, stored[4], state, value) end
     if rule.count == 0 then
       gone[#gone + 1] = id
     elseif state == 'completed' then
-      redis.call('HSET', key, 'returnvalue', value, 'finishedOn', ARGV[2], 'atm', made)
+      call('HSET', key, 'returnvalue', value, 'finishedOn', time, 'atm', made)
     else
-      redis.call('HSET', key, 'failedReason', value, 'finishedOn', ARGV[2], 'atm', made)
-      if stored[5] then redis.call('HDEL', key, 'defa') end
+      call('HSET', key, 'failedReason', value, 'finishedOn', time, 'atm', made)
+      if stored[5] then call('HDEL', key, 'defa') end
     end
     if rule.count ~= 0 then
       local list = entries[state]
@@ -52,11 +53,11 @@ for index, job in ipairs(jobs) do
       rules[state][rule] = true
     end
     if state == 'completed' then
-      emit('completed', 'jobId', id, 'returnvalue', value, 'prev', 'active')
+      call('XADD', events, '*', 'event', 'completed', 'jobId', id, 'returnvalue', value, 'prev', 'active')
     else
       local opts = decoded(stored[2])
       if rule.count ~= 0 and job[5] ~= '' then
-        redis.call('HSET', key, 'stacktrace', withTrace(stored[6], job[5], opts))
+        call('HSET', key, 'stacktrace', withTrace(stored[6], job[5], opts))
       end
       emit('failed', 'jobId', id, 'failedReason', value, 'prev', 'active')
       if made >= (tonumber(opts.attempts) or 0) then
@@ -73,9 +74,9 @@ for _, state in ipairs({'completed', 'failed'}) do
 end
 trimEvents()
 -- With a global concurrency the end of a job makes room that nobody else would tell idle workers of.
-if redis.call('EXISTS', K.wait) == 1 or redis.call('EXISTS', K.prioritized) == 1 then
+if call('EXISTS', K.wait) == 1 or call('EXISTS', K.prioritized) == 1 then
   if not isBlocked() then wake() end
-elseif redis.call('EXISTS', K.active) == 0 then
+elseif call('EXISTS', K.active) == 0 then
   emit('drained')
 end
 return codes

@@ -4,6 +4,6 @@
 -- Returns {state, all fields of the hash}; nil when there is no such job.
 -- include: part-keys.lua
 -- include: part-locate.lua
-local fields = redis.call('HGETALL', P .. ARGV[3])
+local fields = call('HGETALL', P .. ARGV[3])
 if #fields == 0 then return false end
 return {locate(ARGV[3]), fields}

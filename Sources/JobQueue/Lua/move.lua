@@ -24,25 +24,25 @@ for index = #jobs, 1, -1 do
     local id, due, reason = job[1], job[3], job[5]
     local key = P .. id
     if reason ~= '' then
-      local stored = redis.call('HMGET', key, 'opts', 'stacktrace')
-      redis.call('HSET', key, 'failedReason', reason)
+      local stored = call('HMGET', key, 'opts', 'stacktrace')
+      call('HSET', key, 'failedReason', reason)
       if job[6] ~= '' then
-        redis.call('HSET', key, 'stacktrace', withTrace(stored[2], job[6], decoded(stored[1])))
+        call('HSET', key, 'stacktrace', withTrace(stored[2], job[6], decoded(stored[1])))
       end
     end
-    if job[4] == '1' then redis.call('HINCRBY', key, 'atm', 1) end
+    if job[4] == '1' then call('HINCRBY', key, 'atm', 1) end
     if due == '' then
-      local priority = tonumber(redis.call('HGET', key, 'priority') or '0') or 0
+      local priority = tonumber(call('HGET', key, 'priority') or '0') or 0
       if priority > 0 then
-        redis.call('ZADD', K.prioritized, priority * 4294967296, id)
+        call('ZADD', K.prioritized, priority * 4294967296, id)
       else
         plain[#plain + 1] = id
       end
       emit('waiting', 'jobId', id, 'prev', 'active')
       anyWaiting = true
     else
-      redis.call('HSET', key, 'delay', math.max(tonumber(due) - now, 0))
-      redis.call('ZADD', K.delayed, delayedScore(tonumber(due)), id)
+      call('HSET', key, 'delay', math.max(tonumber(due) - now, 0))
+      call('ZADD', K.delayed, delayedScore(tonumber(due)), id)
       emit('delayed', 'jobId', id, 'delay', due)
       anyDelayed = true
     end
@@ -50,6 +50,6 @@ for index = #jobs, 1, -1 do
 end
 if #plain > 0 then inChunks('RPUSH', waitList(), plain) end
 if anyDelayed then markNextDue() end
-if (anyWaiting or redis.call('EXISTS', K.wait) == 1) and not isBlocked() then wake() end
+if (anyWaiting or call('EXISTS', K.wait) == 1) and not isBlocked() then wake() end
 trimEvents()
 return codes

@@ -5,7 +5,7 @@
 local function checkHeld(jobs)
   local locks = {}
   for index, job in ipairs(jobs) do locks[index] = P .. job[1] .. ':lock' end
-  local held = #locks > 0 and redis.call('MGET', unpack(locks)) or {}
+  local held = #locks > 0 and call('MGET', unpack(locks)) or {}
   local codes, wanted, count = {}, {}, 0
   for index, job in ipairs(jobs) do
     local id = job[1]
@@ -13,7 +13,7 @@ local function checkHeld(jobs)
       codes[index] = 0
       wanted[id] = true
       count = count + 1
-    elseif redis.call('EXISTS', P .. id) == 0 then
+    elseif call('EXISTS', P .. id) == 0 then
       codes[index] = -1
     elseif held[index] and held[index] ~= job[2] then
       codes[index] = -6
@@ -29,11 +29,11 @@ end
 local function findInActive(wanted, count)
   local found, missing = {}, count
   local cut = {depth = 0, survivors = {}, kept = 0}
-  local length = redis.call('LLEN', K.active)
+  local length = call('LLEN', K.active)
   local seen, chunk = 0, math.max(count, 64)
   while missing > 0 and seen < length do
     local from = math.max(length - seen - chunk, 0)
-    local part = redis.call('LRANGE', K.active, from, length - seen - 1)
+    local part = call('LRANGE', K.active, from, length - seen - 1)
     for index = #part, 1, -1 do
       local id = part[index]
       if wanted[id] then
@@ -56,7 +56,7 @@ end
 -- Takes the found ids out: the tail goes away and its other members come back in their order.
 local function cutActive(cut)
   if cut.depth == 0 then return end
-  redis.call('LTRIM', K.active, 0, -(cut.depth + 1))
+  call('LTRIM', K.active, 0, -(cut.depth + 1))
   local back = {}
   for index = cut.kept, 1, -1 do back[#back + 1] = cut.survivors[index] end
   inChunks('RPUSH', K.active, back)
@@ -79,8 +79,8 @@ local function letGo(jobs)
   end
   cutActive(cut)
   if #ids > 0 then
-    redis.call('DEL', unpack(locks))
-    redis.call('SREM', K.stalled, unpack(ids))
+    call('DEL', unpack(locks))
+    call('SREM', K.stalled, unpack(ids))
   end
   return codes
 end

@@ -3,23 +3,23 @@
 
 -- Moves a parent on when it still waits for children.
 local function releaseParent(base, id, key)
-  if redis.call('ZREM', base .. 'waiting-children', id) == 0 then return end
-  local fields = redis.call('HMGET', key, 'priority', 'delay')
+  if call('ZREM', base .. 'waiting-children', id) == 0 then return end
+  local fields = call('HMGET', key, 'priority', 'delay')
   local priority, delay = tonumber(fields[1] or '0') or 0, tonumber(fields[2] or '0') or 0
   if delay > 0 then
-    redis.call('ZADD', base .. 'delayed', (now + delay) * 4096, id)
-    redis.call('ZADD', base .. 'marker', now + delay, '1')
-    redis.call('XADD', base .. 'events', '*', 'event', 'delayed', 'jobId', id, 'delay', now + delay)
+    call('ZADD', base .. 'delayed', (now + delay) * 4096, id)
+    call('ZADD', base .. 'marker', now + delay, '1')
+    call('XADD', base .. 'events', '*', 'event', 'delayed', 'jobId', id, 'delay', now + delay)
     return
   end
   if priority > 0 then
-    local score = priority * 4294967296 + redis.call('INCR', base .. 'pc') % 4294967296
-    redis.call('ZADD', base .. 'prioritized', score, id)
+    local score = priority * 4294967296 + call('INCR', base .. 'pc') % 4294967296
+    call('ZADD', base .. 'prioritized', score, id)
   else
-    redis.call('RPUSH', base .. 'wait', id)
+    call('RPUSH', base .. 'wait', id)
   end
-  if redis.call('HEXISTS', base .. 'meta', 'paused') == 0 then redis.call('ZADD', base .. 'marker', 0, '0') end
-  redis.call('XADD', base .. 'events', '*', 'event', 'waiting', 'jobId', id, 'prev', 'waiting-children')
+  if call('HEXISTS', base .. 'meta', 'paused') == 0 then call('ZADD', base .. 'marker', 0, '0') end
+  call('XADD', base .. 'events', '*', 'event', 'waiting', 'jobId', id, 'prev', 'waiting-children')
 end
 
 local function tellParent(id, parentText, state, value)
@@ -28,28 +28,28 @@ local function tellParent(id, parentText, state, value)
   local base = parent.queueKey .. ':'
   local key = base .. parent.id
   local child = P .. id
-  if redis.call('EXISTS', key) == 0 then return end
+  if call('EXISTS', key) == 0 then return end
   local pending = key .. ':dependencies'
   if state == 'completed' then
-    if redis.call('SREM', pending, child) == 1 then
-      redis.call('HSET', key .. ':processed', child, value)
-      if redis.call('SCARD', pending) == 0 then releaseParent(base, parent.id, key) end
+    if call('SREM', pending, child) == 1 then
+      call('HSET', key .. ':processed', child, value)
+      if call('SCARD', pending) == 0 then releaseParent(base, parent.id, key) end
     end
     return
   end
   if parent.fpof then
-    if redis.call('SREM', pending, child) == 1 then
-      redis.call('ZADD', key .. ':unsuccessful', now, child)
-      redis.call('HSET', key, 'defa', 'child ' .. child .. ' failed')
+    if call('SREM', pending, child) == 1 then
+      call('ZADD', key .. ':unsuccessful', now, child)
+      call('HSET', key, 'defa', 'child ' .. child .. ' failed')
       releaseParent(base, parent.id, key)
     end
   elseif parent.cpof or parent.idof then
-    if redis.call('SREM', pending, child) == 1 then
-      redis.call('HSET', key .. ':failed', child, value)
-      if parent.cpof or redis.call('SCARD', pending) == 0 then releaseParent(base, parent.id, key) end
+    if call('SREM', pending, child) == 1 then
+      call('HSET', key .. ':failed', child, value)
+      if parent.cpof or call('SCARD', pending) == 0 then releaseParent(base, parent.id, key) end
     end
   elseif parent.rdof then
-    if redis.call('SREM', pending, child) == 1 and redis.call('SCARD', pending) == 0 then
+    if call('SREM', pending, child) == 1 and call('SCARD', pending) == 0 then
       releaseParent(base, parent.id, key)
     end
   end

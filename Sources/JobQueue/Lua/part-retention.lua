@@ -18,16 +18,16 @@ end
 local function evict(set, rule)
   local most = rule.limit or 1000
   if rule.age then
-    local old = redis.call('ZRANGEBYSCORE', set, '-inf', now - rule.age * 1000, 'LIMIT', 0, most)
+    local old = call('ZRANGEBYSCORE', set, '-inf', now - rule.age * 1000, 'LIMIT', 0, most)
     if #old > 0 then
       inChunks('ZREM', set, old)
       deleteJobs(old)
     end
   end
   if rule.count >= 0 then
-    local excess = math.min(redis.call('ZCARD', set) - rule.count, 2000)
+    local excess = math.min(call('ZCARD', set) - rule.count, 2000)
     if excess > 0 then
-      local old = redis.call('ZRANGE', set, 0, excess - 1)
+      local old = call('ZRANGE', set, 0, excess - 1)
       inChunks('ZREM', set, old)
       deleteJobs(old)
     end

@@ -2,14 +2,14 @@
 
 -- The existence of the field `paused` counts, not its value.
 local function isPaused()
-  return redis.call('HEXISTS', K.meta, 'paused') == 1
+  return call('HEXISTS', K.meta, 'paused') == 1
 end
 
 -- How many more jobs may be active under the queue's global concurrency; nil means no such limit.
 local function roomLeft()
-  local concurrency = tonumber(redis.call('HGET', K.meta, 'concurrency'))
+  local concurrency = tonumber(call('HGET', K.meta, 'concurrency'))
   if not concurrency then return nil end
-  return math.max(concurrency - redis.call('LLEN', K.active), 0)
+  return math.max(concurrency - call('LLEN', K.active), 0)
 end
 
 local function isBlocked()
@@ -20,7 +20,7 @@ end
 -- The list that plain jobs wait in. Clients of BullMQ 5 move it to `paused` while the queue is paused, those of 6 do not;
 -- keeping to the one that is in use keeps all jobs in one list, whichever of them resumes the queue.
 local function waitList()
-  if isPaused() and redis.call('EXISTS', K.paused) == 1 and redis.call('EXISTS', K.wait) == 0 then
+  if isPaused() and call('EXISTS', K.paused) == 1 and call('EXISTS', K.wait) == 0 then
     return K.paused
   end
   return K.wait
@@ -28,12 +28,12 @@ end
 
 -- Wakes one idle worker.
 local function wake()
-  redis.call('ZADD', K.marker, 0, '0')
+  call('ZADD', K.marker, 0, '0')
 end
 
 -- The due time of the next delayed job in ms, or 0.
 local function nextDue()
-  local first = redis.call('ZRANGE', K.delayed, 0, 0, 'WITHSCORES')
+  local first = call('ZRANGE', K.delayed, 0, 0, 'WITHSCORES')
   if #first == 0 then return 0 end
   return math.floor(tonumber(first[2]) / 4096)
 end
@@ -41,20 +41,20 @@ end
 -- Tells idle workers when the next delayed job is due.
 local function markNextDue()
   local due = nextDue()
-  if due > 0 then redis.call('ZADD', K.marker, due, '1') end
+  if due > 0 then call('ZADD', K.marker, due, '1') end
 end
 
 -- due * 4096 + a sequence number, so that jobs of one millisecond stay in the order they came.
 local function delayedScore(due)
   local low, high = due * 4096, due * 4096 + 4095
-  local last = redis.call('ZREVRANGEBYSCORE', K.delayed, high, low, 'WITHSCORES', 'LIMIT', 0, 1)
+  local last = call('ZREVRANGEBYSCORE', K.delayed, high, low, 'WITHSCORES', 'LIMIT', 0, 1)
   if #last == 0 then return low end
   return math.min(tonumber(last[2]) + 1, high)
 end
 
 -- priority * 2^32 + a counter: lower numbers first, equal ones in the order they came.
 local function prioritizedScore(priority)
-  return priority * 4294967296 + redis.call('INCR', K.pc) % 4294967296
+  return priority * 4294967296 + call('INCR', K.pc) % 4294967296
 end
 
 -- Keys of a job other than its lock.
@@ -69,9 +69,9 @@ local function deleteJobs(ids)
     keys[#keys + 1] = key .. ':failed'
     keys[#keys + 1] = key .. ':unsuccessful'
     if #keys >= 3000 then
-      redis.call('DEL', unpack(keys))
+      call('DEL', unpack(keys))
       keys = {}
     end
   end
-  if #keys > 0 then redis.call('DEL', unpack(keys)) end
+  if #keys > 0 then call('DEL', unpack(keys)) end
 end

@@ -6,22 +6,22 @@
 -- include: part-state.lua
 trimEvents()
 if ARGV[3] == '1' then
-  redis.call('HSET', K.meta, 'paused', 1)
-  redis.call('DEL', K.marker)
+  call('HSET', K.meta, 'paused', 1)
+  call('DEL', K.marker)
   emit('paused')
   return 1
 end
-redis.call('HDEL', K.meta, 'paused')
-if redis.call('EXISTS', K.paused) == 1 then
-  if redis.call('EXISTS', K.wait) == 0 then
-    redis.call('RENAME', K.paused, K.wait)
+call('HDEL', K.meta, 'paused')
+if call('EXISTS', K.paused) == 1 then
+  if call('EXISTS', K.wait) == 0 then
+    call('RENAME', K.paused, K.wait)
   else
     -- What waited longer stands at the right end, so it keeps its turn.
-    local ids = redis.call('LRANGE', K.paused, 0, -1)
-    redis.call('DEL', K.paused)
+    local ids = call('LRANGE', K.paused, 0, -1)
+    call('DEL', K.paused)
     inChunks('RPUSH', K.wait, ids)
   end
 end
-if redis.call('EXISTS', K.wait) == 1 or redis.call('EXISTS', K.prioritized) == 1 then wake() else markNextDue() end
+if call('EXISTS', K.wait) == 1 or call('EXISTS', K.prioritized) == 1 then wake() else markNextDue() end
 emit('resumed')
 return 1

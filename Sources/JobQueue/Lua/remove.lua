@@ -8,18 +8,18 @@
 -- include: part-locate.lua
 local id = ARGV[3]
 local key = P .. id
-if redis.call('EXISTS', key .. ':lock') == 1 then return -1 end
-if redis.call('EXISTS', key) == 0 then return 0 end
+if call('EXISTS', key .. ':lock') == 1 then return -1 end
+if call('EXISTS', key) == 0 then return 0 end
 local state = locate(id)
 local lists = {active = K.active, waiting = K.wait, paused = K.paused}
 local sets = {
   completed = K.completed, failed = K.failed, delayed = K.delayed, prioritized = K.prioritized,
   ['waiting-children'] = P .. 'waiting-children',
 }
-if lists[state] then redis.call('LREM', lists[state], 0, id) end
-if sets[state] then redis.call('ZREM', sets[state], id) end
-local deid = redis.call('HGET', key, 'deid')
-if deid and redis.call('GET', P .. 'de:' .. deid) == id then redis.call('DEL', P .. 'de:' .. deid, P .. 'dn:' .. deid) end
+if lists[state] then call('LREM', lists[state], 0, id) end
+if sets[state] then call('ZREM', sets[state], id) end
+local deid = call('HGET', key, 'deid')
+if deid and call('GET', P .. 'de:' .. deid) == id then call('DEL', P .. 'de:' .. deid, P .. 'dn:' .. deid) end
 deleteJobs({id})
 emit('removed', 'jobId', id, 'prev', state)
 trimEvents()

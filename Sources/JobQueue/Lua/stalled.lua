@@ -8,23 +8,23 @@
 -- include: part-keys.lua
 -- include: part-state.lua
 -- include: part-active.lua
-if not redis.call('SET', K.check, ARGV[2], 'PX', ARGV[3], 'NX') then return {{}, 0, {}} end
+if not call('SET', K.check, ARGV[2], 'PX', ARGV[3], 'NX') then return {{}, 0, {}} end
 trimEvents()
 local marked = {}
-for _, id in ipairs(redis.call('SMEMBERS', K.stalled)) do marked[id] = true end
-redis.call('DEL', K.stalled)
+for _, id in ipairs(call('SMEMBERS', K.stalled)) do marked[id] = true end
+call('DEL', K.stalled)
 
 local lapsed = now - tonumber(ARGV[5])
 local wanted, count, recovered, ghosts = {}, 0, {}, {}
-local active = redis.call('LRANGE', K.active, 0, -1)
+local active = call('LRANGE', K.active, 0, -1)
 for first = 1, #active, 1000 do
   local locks = {}
   for index = first, math.min(first + 999, #active) do locks[#locks + 1] = P .. active[index] .. ':lock' end
-  local held = redis.call('MGET', unpack(locks))
+  local held = call('MGET', unpack(locks))
   for offset = 1, #locks do
     local id = active[first + offset - 1]
     if not held[offset] and not wanted[id] then
-      local fields = redis.call('HMGET', P .. id, 'name', 'data', 'processedOn')
+      local fields = call('HMGET', P .. id, 'name', 'data', 'processedOn')
       local isGhost = not fields[1] and not fields[2]
       local taken = tonumber(fields[3])
       if isGhost or marked[id] or (taken and taken < lapsed) then
@@ -41,8 +41,8 @@ cutActive(cut)
 local failing = 0
 for _, id in ipairs(recovered) do
   local key = P .. id
-  if redis.call('HINCRBY', key, 'stc', 1) > tonumber(ARGV[4]) then
-    redis.call('HSET', key, 'defa', 'job stalled more than allowable limit')
+  if call('HINCRBY', key, 'stc', 1) > tonumber(ARGV[4]) then
+    call('HSET', key, 'defa', 'job stalled more than allowable limit')
     failing = failing + 1
   end
   emit('waiting', 'jobId', id, 'prev', 'active')

@@ -8,7 +8,7 @@ import json
 import sys
 
 import redis.asyncio
-from bullmq import Job, Queue, Worker
+from bullmq import FlowProducer, Job, Queue, Worker
 
 URL, PREFIX, NAME, COMMAND = sys.argv[1:5]
 ARGUMENT = json.loads(sys.argv[5]) if len(sys.argv) > 5 else None
@@ -32,6 +32,21 @@ async def add_bulk(queue):
     """Adds them in one go."""
     jobs = await queue.addBulk([{"name": name, "data": data, "opts": opts} for name, data, opts in ARGUMENT])
     return [job.id for job in jobs]
+
+
+async def flow(queue):
+    """Adds a parent with two children, all in the same queue, and answers the parent's id."""
+    producer = FlowProducer(connection(), {"prefix": PREFIX})
+    child = {"name": "child", "queueName": NAME, "data": {}, "opts": ARGUMENT or {}}
+    tree = await producer.add({"name": "parent", "queueName": NAME, "data": {}, "children": [child, child]})
+    await producer.close()
+    return tree["job"].id
+
+
+async def children(queue):
+    """What the peer reads of a parent's children."""
+    parent = await Job.fromId(queue, ARGUMENT)
+    return list((await parent.getChildrenValues()).values())
 
 
 async def counts(queue):
