@@ -1,5 +1,6 @@
 import CMicrohttpd
 import Glibc
+import Observability
 import Synchronization
 
 /// One connection and the request on it. The library's thread, the handler's task and the sweep all meet here; whoever
@@ -110,14 +111,15 @@ final class HTTPConnection: Sendable {
     }
 
     /// Breaks the connection off, so that the library's thread closes it.
-    /// - Parameter condition: asked under the lock, so that the answer still holds when the socket is shut.
-    /// - Returns: whether the condition held.
-    func shut(where condition: (State) -> Bool) -> Bool {
+    /// - Parameters:
+    ///   - counter: counts it before the client can notice.
+    ///   - condition: asked under the lock, so that the answer still holds when the socket is shut.
+    func shut(counting counter: Counter, where condition: (State) -> Bool) {
         state.withLock { state in
-            guard !state.closed, !state.broken, condition(state) else { return false }
+            guard !state.closed, !state.broken, condition(state) else { return }
             state.broken = true
+            counter.increment()
             shutdown(descriptor, Int32(SHUT_RDWR))
-            return true
         }
     }
 

@@ -219,7 +219,7 @@ package final class HTTPServer: Sendable {
         _ since: ContinuousClock.Instant,
         reason: String
     ) {
-        if connection.shut(where: { $0.phase == phase && $0.since == since }) { closedEarly(reason).increment() }
+        connection.shut(counting: closedEarly(reason)) { $0.phase == phase && $0.since == since }
     }
 }
 
