@@ -6,6 +6,9 @@ import Synchronization
 /// Takes jobs of a queue and lets them go again, in groups: the round trips are what is expensive.
 ///
 /// At least once is the contract: a job whose lock lapses runs again.
+///
+/// Jobs of BullMQ's schedulers run like any other, but their next run is not planned here: a queue with schedulers needs a
+/// BullMQ worker besides. A parent may be finished while children that it added itself are still open.
 package final class JobConsumer: Sendable {
     package struct Options: Sendable {
         /// How long a lock lasts without being renewed. Renew at a quarter of it.
