@@ -226,10 +226,11 @@ let package = Package(
             dependencies: [
                 "DeliveryAdapters", "DeliveryEngine", "NotificationBus", "Notifications", "JobQueue", "RateLimiter",
                 "Store", "PushTransport", "PushSimulator", "Signing", "HTTP2", "HTTPServer", "RedisClient",
-                "PostgresClient", "Kernel", "Observability", "TestSupport",
+                "PostgresClient", "NotificationContract", "Kernel", "Observability", "TestSupport",
                 // Only so that the binaries the tests start are built with them.
                 "DeliveryWorker", "APIGateway", "PushSimulatorService", "VarselCtl",
-            ]
+            ],
+            exclude: ["Peers"]
         ),
     ],
     swiftLanguageModes: [.v6]

@@ -29,7 +29,7 @@ struct DeliveryRun: Sendable {
             category: parsed.category.id,
             deliveries: result.deliveries,
             acceptedAt: answers.values.contains(.accepted) ? now : nil,
-            events: parsed.firstRunEvents + deviceEvents(answers, result: result, limit: limit, now: now)
+            events: parsed.firstRunEvents(now: now) + deviceEvents(answers, result: result, limit: limit, now: now)
         )
         let ending: JobEnding
         var outcome: String?

@@ -122,7 +122,7 @@ struct Dispatcher: Sendable {
                 messageID: parsed.messageID,
                 userID: parsed.content.userID.rawValue,
                 category: parsed.category.id,
-                events: parsed.firstRunEvents + [
+                events: parsed.firstRunEvents(now: job.judgedAt) + [
                     parsed.event(.failed, at: job.judgedAt, gate: "write", reason: reason)
                 ]
             ),

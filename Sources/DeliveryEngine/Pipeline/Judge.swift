@@ -88,7 +88,7 @@ struct Judge: Sendable {
         let stored = recipient.stored
         let collides = reason == "id_collision"
         let isNews = collides || stored.map { $0.status == .pending || $0.status == .failed } ?? true
-        var events = job.firstRunEvents
+        var events = job.firstRunEvents(now: now)
         if isNews {
             let kind = DeliveryEvent.Kind(status)
             events.append(job.event(kind, at: now, gate: gate, reason: reason))
@@ -126,7 +126,7 @@ struct Judge: Sendable {
                 messageID: job.messageID,
                 userID: job.content.userID.rawValue,
                 category: job.category.id,
-                events: job.firstRunEvents + [
+                events: job.firstRunEvents(now: now) + [
                     job.event(
                         .deferred,
                         at: now,
@@ -147,10 +147,19 @@ struct Judge: Sendable {
 }
 
 extension ParsedJob {
+    /// An event older than this has no table to stand in; the month before the running one always has.
+    private static let eventHorizon = Duration.seconds(27 * 86_400)
+
     /// The first run of a job also tells when and for when it was queued.
-    var firstRunEvents: [DeliveryEvent] {
+    func firstRunEvents(now: Timestamp) -> [DeliveryEvent] {
         guard job.attemptsStarted <= 1 else { return [] }
-        return [event(.enqueued, at: enqueuedAt, detail: due == enqueuedAt ? nil : ["due": .string(due.rfc3339)])]
+        var detail: [JSONMember] = []
+        if due != enqueuedAt { detail.append(JSONMember("due", .string(due.rfc3339))) }
+        let isPlausible = enqueuedAt <= now && now - enqueuedAt < Self.eventHorizon
+        if !isPlausible { detail.append(JSONMember("enqueuedAt", .string(enqueuedAt.rfc3339))) }
+        return [
+            event(.enqueued, at: isPlausible ? enqueuedAt : now, detail: detail.isEmpty ? nil : .object(detail))
+        ]
     }
 }
 

@@ -96,7 +96,8 @@ final class Recorder: Sendable {
             return []
         }
         let freed = batch.compactMap(\.giveBack)
-        if !freed.isEmpty { await ports.caps.giveBack(freed) }
+        // A slot that cannot be freed within the patience is lost until its week ends, which errs on the quiet side.
+        _ = await persist("give_back", count: freed.count) { [ports] in try await ports.caps.giveBack(freed) }
         checkpoint(.afterGiveBack)
         return batch
     }

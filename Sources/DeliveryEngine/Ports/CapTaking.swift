@@ -44,5 +44,6 @@ package protocol CapTaking: Sendable {
     /// Judges the claims in order. Never throws: caps that cannot be asked answer `uncounted`.
     func take(_ claims: [CapClaim]) async -> [CapAnswer]
     /// Frees the slots of messages that reached nobody. Giving back twice is harmless.
-    func giveBack(_ claims: [CapClaim]) async
+    /// - Throws: when the caps cannot be asked; some slots may have been freed.
+    func giveBack(_ claims: [CapClaim]) async throws
 }

@@ -1,1 +1,0 @@
-// DeliveryAdapters: see docs/modules.md

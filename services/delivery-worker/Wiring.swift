@@ -1,0 +1,106 @@
+import DeliveryAdapters
+import DeliveryEngine
+import HTTPServer
+import JobQueue
+import Kernel
+import Observability
+import PushTransport
+import ServiceRuntime
+import Store
+
+/// Joins the engine's ports to their servers.
+struct Wiring: Sendable {
+    /// A worker whose claims go unanswered for so long is not ready.
+    private static let claimPatience = Duration.seconds(10)
+
+    private let platform: Platform
+    private let transport: PushTransport
+    private let consumer: JobConsumer
+    private let engine: DeliveryEngine
+    private let operations: OperationsServer
+    private let claims = ClaimClock()
+    private let health: HealthBoard
+
+    init(_ config: WorkerConfig, service: Service) async throws {
+        let telemetry = service.telemetry
+        health = telemetry.health
+        platform = try await Platform(
+            settings: config.platform,
+            processName: service.name,
+            databaseConnections: 4,
+            telemetry: telemetry
+        )
+        transport = PushTransport(configuration: config.apns.configuration, telemetry: telemetry)
+        consumer = JobConsumer(
+            queue: platform.queue,
+            redis: platform.redis,
+            blockingURL: config.platform.redis,
+            workerName: config.workerName,
+            options: JobConsumer.Options(lockDuration: config.lockDuration, stalledInterval: config.lockDuration)
+        )
+        var configuration = EngineConfiguration()
+        configuration.maxInFlight = config.maxInFlight
+        configuration.lockRenewal = config.lockDuration / 4
+        configuration.stalledCheck = config.lockDuration / 2
+        configuration.globalWeeklyCap = config.platform.globalWeeklyCap
+        let ports = EnginePorts(
+            jobs: QueueAdapter(consumer: consumer, claims: claims),
+            recipients: RecipientAdapter(store: RecipientStore(pool: platform.pool)),
+            caps: CapAdapter(limiter: platform.limiter),
+            messages: MessageAdapter(store: MessageStore(pool: platform.pool)),
+            push: PushAdapter(transport: transport),
+            outcomes: OutcomeAdapter(store: OutcomeStore(pool: platform.pool), telemetry: telemetry),
+            tokens: TokenAdapter(store: DeviceStore(pool: platform.pool)),
+            statistics: StatisticsAdapter(redis: platform.redis, telemetry: telemetry)
+        )
+        engine = DeliveryEngine(
+            ports: ports,
+            registry: platform.registry,
+            catalog: config.platform.catalog,
+            parser: platform.parser,
+            identity: platform.identity,
+            acceptsLiteralText: config.acceptsLiteralJobs,
+            configuration: configuration,
+            telemetry: telemetry,
+            checkpoint: CrashPoint.hook(of: config.crash)
+        )
+        operations = try OperationsServer.start(listen: config.platform.metricsListen, telemetry: telemetry)
+        telemetry.logger.info("metrics and health are served", ["port": .integer(operations.port)])
+    }
+
+    /// Delivers until the stop, then lets what is in flight end. Sends without an answer ten seconds later are given up as
+    /// unknown, so that there is time left to record them before the stop deadline.
+    func deliver(until stop: StopSignal) async {
+        let cutOff = Task {
+            await stop.wait()
+            await transport.drain(deadline: .seconds(10))
+        }
+        await engine.run { await stop.wait() }
+        cutOff.cancel()
+    }
+
+    /// Keeps readiness up to date.
+    func watch(until stop: StopSignal) async {
+        async let clocks: Void = platform.watchClocks(until: stop)
+        while !stop.isRequested {
+            health.set("claims", problem: claimProblem)
+            let problems = transport.health.problems
+            health.set("apns", problem: problems.isEmpty ? nil : problems.values.sorted().joined(separator: "; "))
+            if await !stop.sleep(for: .seconds(1)) { break }
+        }
+        await clocks
+    }
+
+    /// Why the queue counts as not being served. Judged by claims, because a connection that pings may still be stuck.
+    private var claimProblem: String? {
+        let age = claims.age
+        return age > Self.claimPatience ? "no claim was answered for \(age.milliseconds / 1000) s" : nil
+    }
+
+    func close() async {
+        await operations.stop()
+        await transport.close()
+        await consumer.close()
+        await platform.close()
+    }
+}
