@@ -1,0 +1,140 @@
+import DeliveryAdapters
+import GatewayAPI
+import HTTPServer
+import JobQueue
+import Kernel
+import NotificationBus
+import Notifications
+import Observability
+import PostgresClient
+import PushTransport
+import RedisClient
+import ServiceRuntime
+import Store
+
+/// Joins the gateway's ports to their servers and opens its port.
+struct Wiring: Sendable {
+    /// How long running requests may take after the stop was requested: less than the usual stop deadline of 20 s.
+    private static let stopPatience = Duration.seconds(12)
+    /// How often readiness is looked at.
+    private static let watchInterval = Duration.seconds(2)
+
+    private let platform: Platform
+    private let developer: DeveloperTools?
+    private let credentials: ServiceCredentialStore
+    private let server: HTTPServer
+    private let operations: OperationsServer
+    private let telemetry: Telemetry
+
+    init(_ config: GatewayConfig, service: Service) async throws {
+        let telemetry = service.telemetry
+        let platform = try await Platform(
+            settings: config.platform,
+            processName: service.name,
+            databaseConnections: config.databaseConnections,
+            telemetry: telemetry
+        )
+        let developer = config.access.developerToken.map { _ in
+            DeveloperTools(config, platform: platform, telemetry: telemetry)
+        }
+        let credentials = try config.access.credentialStore(telemetry: telemetry)
+        let clock = SystemWallClock()
+        let gateway = Gateway(
+            ports: Self.ports(platform, developer),
+            rules: GatewayRules(
+                registry: platform.registry,
+                catalog: config.platform.catalog,
+                deeplinkSchemes: config.platform.deeplinkSchemes,
+                globalWeeklyCap: config.platform.globalWeeklyCap,
+                deviceDefaults: DeviceDefaults(environment: config.apns.environment, topic: config.apns.topic)
+            ),
+            doorkeeper: Doorkeeper(
+                tokens: AccessTokens(verifier: config.access.verifier, clock: clock, telemetry: telemetry),
+                services: credentials,
+                developerToken: config.access.developerToken,
+                clock: clock
+            ),
+            limiter: RegistrationLimiter(
+                perMinute: config.registrationsPerMinute,
+                burst: config.registrationsPerMinute,
+                clock: clock
+            ),
+            clock: clock,
+            ids: platform.ids,
+            telemetry: telemetry
+        )
+        operations = try OperationsServer.start(listen: config.platform.metricsListen, telemetry: telemetry)
+        server = try HTTPServer.start(
+            options: HTTPServerOptions(listen: config.listen),
+            desk: RequestDeskOptions(
+                problemTypePrefix: "urn:varsel:problem:",
+                trustedProxies: config.trustedProxies,
+                logEveryRequest: config.logsEveryRequest
+            ),
+            router: gateway.router,
+            telemetry: telemetry
+        )
+        telemetry.logger.info(
+            "listening",
+            [
+                "address": .string(config.listen), "port": .integer(server.port),
+                "metricsPort": .integer(operations.port), "routes": .integer(gateway.endpoints.count),
+            ]
+        )
+        self.telemetry = telemetry
+        self.platform = platform
+        self.developer = developer
+        self.credentials = credentials
+    }
+
+    private static func ports(_ platform: Platform, _ developer: DeveloperTools?) -> GatewayPorts {
+        let pool = platform.pool
+        return GatewayPorts(
+            devices: StoreDeviceDirectory(DeviceStore(pool: pool)),
+            inbox: StoreInbox(InboxStore(pool: pool)),
+            preferences: StorePreferenceBook(PreferenceStore(pool: pool)),
+            door: BusDoor(platform.bus),
+            idempotency: StoreIdempotencyLedger(IdempotencyStore(pool: pool)),
+            stories: StoreMessageStories(StoryStore(pool: pool)),
+            developer: developer?.ports
+        )
+    }
+
+    /// Serves until the stop, then lets running requests end.
+    func serve(until stop: StopSignal) async {
+        await stop.wait()
+        await server.stop(deadline: Self.stopPatience)
+    }
+
+    /// Keeps readiness up to date.
+    func watch(until stop: StopSignal) async {
+        async let clocks: Void = platform.watchClocks(until: stop)
+        while !stop.isRequested {
+            await check("postgres") { _ = try await platform.pool.query("SELECT 1 AS one") }
+            await check("redis") { _ = try await platform.redis.send(RedisCommand(["PING"])) }
+            if await !stop.sleep(for: Self.watchInterval) { break }
+        }
+        telemetry.health.set("running", problem: "stopping")
+        await clocks
+    }
+
+    private func check(_ name: String, _ ask: () async throws -> Void) async {
+        do {
+            try await ask()
+            telemetry.health.set(name, problem: nil)
+        } catch {
+            telemetry.health.set(name, problem: "does not answer")
+        }
+    }
+
+    /// Reads the service credentials again.
+    func reload() {
+        credentials.reload()
+    }
+
+    func close() async {
+        await operations.stop()
+        await developer?.close()
+        await platform.close()
+    }
+}
