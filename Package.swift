@@ -196,7 +196,8 @@ let package = Package(
             dependencies: [
                 "PushTransport", "PushSimulator", "HTTP2", "HTTPServer", "Signing", "Notifications", "Kernel",
                 "Observability", "TestSupport",
-            ]
+            ],
+            exclude: ["Peers"]
         ),
         .testTarget(
             name: "NotificationBusTests",

@@ -1,15 +1,21 @@
 /// Hexadecimal text.
 package enum Hex {
-    private static let digits = Array("0123456789abcdef".utf8)
-
     /// Lower-case hexadecimal of the bytes.
     package static func encode(_ bytes: some Sequence<UInt8>) -> String {
-        var output: [UInt8] = []
-        for byte in bytes {
-            output.append(digits[Int(byte >> 4)])
-            output.append(digits[Int(byte & 15)])
+        // One generic call for the copy instead of one for each byte.
+        let bytes = Array(bytes)
+        return String(unsafeUninitializedCapacity: 2 * bytes.count) { output in
+            for (index, byte) in bytes.enumerated() {
+                output[2 * index] = digit(byte >> 4)
+                output[2 * index + 1] = digit(byte & 15)
+            }
+            return 2 * bytes.count
         }
-        return String(decoding: output, as: UTF8.self)
+    }
+
+    /// The lower-case digit of a value below 16.
+    static func digit(_ value: UInt8) -> UInt8 {
+        value < 10 ? UInt8(ascii: "0") + value : UInt8(ascii: "a") - 10 + value
     }
 
     /// The bytes of a hexadecimal text in either case, `nil` when it is not one.

@@ -27,18 +27,21 @@ package struct UUIDBits: Hashable, Comparable, Sendable, CustomStringConvertible
 
     /// The canonical text: lower case, 8-4-4-4-12.
     package var description: String {
-        var output = [UInt8](repeating: UInt8(ascii: "-"), count: 36)
-        var position = 0
-        for index in 0..<16 {
-            let word = index < 8 ? high : low
-            let byte = UInt8(truncatingIfNeeded: word >> UInt64(8 * (7 - index % 8)))
-            for nibble in [byte >> 4, byte & 15] {
-                output[position] = nibble < 10 ? 48 + nibble : 87 + nibble
-                position += 1
+        String(unsafeUninitializedCapacity: 36) { output in
+            var position = 0
+            for index in 0..<16 {
+                let word = index < 8 ? high : low
+                let byte = UInt8(truncatingIfNeeded: word >> UInt64(8 * (7 - index % 8)))
+                output[position] = Hex.digit(byte >> 4)
+                output[position + 1] = Hex.digit(byte & 15)
+                position += 2
+                if index == 3 || index == 5 || index == 7 || index == 9 {
+                    output[position] = UInt8(ascii: "-")
+                    position += 1
+                }
             }
-            if [3, 5, 7, 9].contains(index) { position += 1 }
+            return 36
         }
-        return String(decoding: output, as: UTF8.self)
     }
 
     package static func < (lhs: UUIDBits, rhs: UUIDBits) -> Bool {

@@ -6,6 +6,8 @@ package enum DeviceToken {
     /// The token in lower case, without the angle brackets and spaces that old apps send.
     /// - Returns: `nil` for a text that is no token, such as `(null)`.
     package static func normalised(_ text: String) -> String? {
+        // Almost every token is stored in its final spelling already.
+        if text.utf8.allSatisfy(isLowerHex), isLength(text.utf8.count) { return text }
         var output: [UInt8] = []
         output.reserveCapacity(64)
         for byte in text.utf8 {
@@ -16,7 +18,15 @@ package enum DeviceToken {
             default: return nil
             }
         }
-        guard !output.isEmpty, output.count % 2 == 0, output.count <= lengthLimit else { return nil }
+        guard isLength(output.count) else { return nil }
         return String(decoding: output, as: UTF8.self)
+    }
+
+    private static func isLowerHex(_ byte: UInt8) -> Bool {
+        byte >= UInt8(ascii: "0") && byte <= UInt8(ascii: "9") || byte >= UInt8(ascii: "a") && byte <= UInt8(ascii: "f")
+    }
+
+    private static func isLength(_ count: Int) -> Bool {
+        count > 0 && count % 2 == 0 && count <= lengthLimit
     }
 }
