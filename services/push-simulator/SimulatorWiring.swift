@@ -34,11 +34,16 @@ struct SimulatorWiring: Sendable {
         await simulator.stop()
     }
 
-    private static func verificationKey(_ config: SimulatorConfig) throws -> VerificationKey {
-        if let file = config.privateKeyFile {
-            return try SigningKey(pem: text(of: file), keyID: config.keyID).verificationKey
+    private static func verificationKey(_ config: SimulatorConfig) throws(ConfigError) -> VerificationKey {
+        let setting = config.privateKeyFile == nil ? "APNS_PUBLIC_KEY_FILE" : "APNS_KEY_FILE"
+        do {
+            if let file = config.privateKeyFile {
+                return try SigningKey(pem: text(of: file), keyID: config.keyID).verificationKey
+            }
+            return try VerificationKey(pem: text(of: config.publicKeyFile ?? ""), keyID: config.keyID)
+        } catch {
+            throw ConfigError(name: setting, problem: String(describing: error), fix: "Name a P-256 key in PEM.")
         }
-        return try VerificationKey(pem: text(of: config.publicKeyFile ?? ""), keyID: config.keyID)
     }
 
     /// The certificate and key of the files, made when both are missing.
