@@ -46,8 +46,9 @@ package struct NotificationBus: Sendable {
         for (index, request) in requests.enumerated() {
             let pointer = requests.count == 1 ? "" : "/notifications/\(index)"
             do {
-                let messageID = request.messageID ?? ids.next()
-                jobs.append(try newJob(request, id: messageID, pointer: pointer, now: now))
+                let due = max(request.scheduledFor ?? now, now)
+                let messageID = request.messageID ?? ids.next(at: due)
+                jobs.append(try newJob(request, id: messageID, due: due, pointer: pointer, now: now))
                 messageIDs.append(messageID)
             } catch {
                 problems += error.problems
@@ -63,6 +64,7 @@ package struct NotificationBus: Sendable {
     private func newJob(
         _ request: NotificationRequest,
         id: MessageID,
+        due: Timestamp,
         pointer: String,
         now: Timestamp
     ) throws(FieldProblems) -> NewJob {
@@ -93,7 +95,6 @@ package struct NotificationBus: Sendable {
                 )
             }
         }
-        let due = max(request.scheduledFor ?? now, now)
         if due - now > NotificationLimits.horizon {
             problems.append(
                 FieldProblem(

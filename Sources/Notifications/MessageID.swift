@@ -54,8 +54,14 @@ package struct MessageIDGenerator: Sendable {
         self.random = random
     }
 
+    /// An id of the present moment.
     package func next() -> MessageID {
-        MessageID(at: clock.now, entropy: random())
+        next(at: clock.now)
+    }
+
+    /// An id of the moment a notification is due, so that its row lies in the month in which it is delivered.
+    package func next(at instant: Timestamp) -> MessageID {
+        MessageID(at: instant, entropy: random())
     }
 
     /// Sixteen bytes of the system's generator.

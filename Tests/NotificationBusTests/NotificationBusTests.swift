@@ -61,6 +61,10 @@ struct NotificationBusTests {
             let delayed = try #require(try await queue.job(try await bus.enqueueNotification(later).jobID))
             #expect(delayed.fields["timestamp"] == "1796117400123")
             #expect(delayed.fields["delay"] == "90001")
+            #expect(
+                MessageID(delayed.id)?.instant == clock.now + .milliseconds(90_001),
+                "the id's month is the due one"
+            )
             later.scheduledFor = clock.now - .seconds(60)
             let now = try #require(try await queue.job(try await bus.enqueueNotification(later).jobID))
             #expect(now.fields["delay"] == "0")

@@ -1,4 +1,22 @@
+import Foundation
+
+/// Load and measurement for `scripts/bench`, which starts the servers and gives their addresses by environment variables.
 @main
 struct Bench {
-    static func main() {}
+    static func main() async {
+        do {
+            switch CommandLine.arguments.dropFirst().first {
+            case "engine": try await EngineBench(environment: ProcessInfo.processInfo.environment).run()
+            default: throw BenchError(description: "usage: Bench engine")
+            }
+        } catch {
+            FileHandle.standardError.write(Data("Bench: \(error)\n".utf8))
+            exit(1)
+        }
+    }
+}
+
+/// Why nothing was measured.
+struct BenchError: Error, CustomStringConvertible {
+    let description: String
 }
