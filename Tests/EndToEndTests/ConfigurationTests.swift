@@ -2,7 +2,7 @@ import Foundation
 import Testing
 
 struct ConfigurationTests {
-    @Test(arguments: ["delivery-worker"])
+    @Test(arguments: ["delivery-worker", "api-gateway"])
     func `bad configuration is told in one message that names every problem, with exit code 78`(
         service: String
     ) async throws {
