@@ -22,6 +22,7 @@ final class PostgresConnection {
             throw PostgresError(.connection, message: "out of memory")
         }
         self.handle = handle
+        PQsetNoticeReceiver(handle, ignoreNotice, nil)
         do throws(PostgresError) {
             try finishConnecting(within: options.connectTimeout)
             guard PQsetClientEncoding(handle, "UTF8") == 0 else { throw failure(.connection) }
@@ -30,7 +31,9 @@ final class PostgresConnection {
                 SQL(
                     stringLiteral:
                         "SELECT set_config('statement_timeout', '\(milliseconds)', false), "
-                        + "set_config('TimeZone', 'UTC', false), set_config('DateStyle', 'ISO', false)"
+                        + "set_config('TimeZone', 'UTC', false), set_config('DateStyle', 'ISO, YMD', false), "
+                        // Compiling a plan costs more than any statement here takes.
+                        + "set_config('jit', 'off', false)"
                 )
             )
             _ = try run("SELECT set_config('application_name', \(options.applicationName), false)")
@@ -60,8 +63,24 @@ final class PostgresConnection {
         }
     }
 
+    /// Whether the connection can be used again: an idle one has nothing to read, unless the server ended it. What the server
+    /// says before it closes comes first, so one look is not enough.
+    func isAlive() -> Bool {
+        guard isUsable else { return false }
+        for _ in 0..<3 {
+            guard PQstatus(handle) == CONNECTION_OK else { return false }
+            var descriptor = pollfd(fd: PQsocket(handle), events: Int16(POLLIN), revents: 0)
+            guard poll(&descriptor, 1, 0) > 0 else { return true }
+            guard PQconsumeInput(handle) == 1 else { return false }
+        }
+        return PQstatus(handle) == CONNECTION_OK
+    }
+
     /// Runs one statement and returns its rows.
     func run(_ sql: SQL) throws(PostgresError) -> PostgresRows {
+        guard !sql.values.holdsNUL else {
+            throw PostgresError(.server, sqlState: "22021", message: "a text holds a zero character")
+        }
         if prepares, !sql.values.isEmpty {
             let name = try prepare(sql.text)
             return try exchange(sql.values) { count, values in
@@ -82,7 +101,7 @@ final class PostgresConnection {
     private func prepare(_ text: String) throws(PostgresError) -> String {
         if let name = prepared[text] { return name }
         if prepared.count >= Self.preparedLimit {
-            _ = try exchange([]) { count, values in
+            _ = try exchange(PostgresValueWriter()) { count, values in
                 PQsendQueryParams(handle, "DEALLOCATE ALL", count, nil, values, nil, nil, 0)
             }
             prepared = [:]
@@ -95,19 +114,14 @@ final class PostgresConnection {
     }
 
     private func exchange(
-        _ values: [String?],
+        _ values: PostgresValueWriter,
         _ send: (Int32, UnsafePointer<UnsafePointer<CChar>?>?) -> Int32
     ) throws(PostgresError) -> PostgresRows {
-        let copies = values.map { value in value.map { strdup($0) } ?? nil }
-        defer { for copy in copies { free(copy) } }
-        for (value, copy) in zip(values, copies) {
-            // libpq takes C strings, which would silently end at a NUL.
-            if let value, let copy, strlen(copy) != value.utf8.count {
-                throw PostgresError(.server, sqlState: "22021", message: "a value contains a NUL character")
-            }
+        let sent = values.bytes.withUnsafeBytes { buffer in
+            let base = buffer.baseAddress?.assumingMemoryBound(to: CChar.self)
+            let pointers = values.offsets.map { offset in offset.flatMap { base?.advanced(by: $0) } }
+            return send(Int32(pointers.count), pointers)
         }
-        let pointers = copies.map { UnsafePointer($0) }
-        let sent = pointers.withUnsafeBufferPointer { send(Int32(values.count), $0.baseAddress) }
         guard sent == 1 else { throw lost() }
         // The server's own limit comes first; ours is for a server that does not answer at all.
         return try results(until: ContinuousClock.now + timeout + .seconds(1))
@@ -160,8 +174,9 @@ final class PostgresConnection {
     private static func refusal(of result: OpaquePointer) -> PostgresError {
         func field(_ code: Int32) -> String? { PQresultErrorField(result, code).map { String(cString: $0) } }
         let state = field(Int32(UInt8(ascii: "C")))
-        // The primary message only: the detail line may quote values.
-        let message = field(Int32(UInt8(ascii: "M"))) ?? "no message"
+        // The primary message only: the detail line may quote values, and in class 22 (data exceptions) even that one does.
+        let isAboutData = state?.hasPrefix("22") == true
+        let message = isAboutData ? "a value was refused" : field(Int32(UInt8(ascii: "M"))) ?? "no message"
         if state == "57014" { return PostgresError(.timeout, sqlState: state, message: message) }
         return PostgresError(state == nil ? .connection : .server, sqlState: state, message: message)
     }
@@ -179,3 +194,6 @@ final class PostgresConnection {
         return PostgresError(code, message: line)
     }
 }
+
+/// Notices go nowhere: libpq would print them.
+private func ignoreNotice(_ argument: UnsafeMutableRawPointer?, _ result: OpaquePointer?) {}

@@ -5,10 +5,17 @@ package import Kernel
 package final class PostgresRows: @unchecked Sendable, RandomAccessCollection {
     // Unchecked, because libpq's result is never changed after it was received and reading it is thread-safe.
     private let result: OpaquePointer
+    private let columns: [String: Int32]
 
     /// Takes ownership of the result.
     init(owning result: OpaquePointer) {
         self.result = result
+        var columns: [String: Int32] = [:]
+        for column in 0..<PQnfields(result) {
+            guard let name = PQfname(result, column) else { continue }
+            columns[String(cString: name)] = column
+        }
+        self.columns = columns
     }
 
     deinit {
@@ -22,14 +29,7 @@ package final class PostgresRows: @unchecked Sendable, RandomAccessCollection {
     /// How many rows the statement changed.
     package var affected: Int { Int(String(cString: PQcmdTuples(result))) ?? 0 }
 
-    fileprivate func column(_ name: String) -> Int32? {
-        let index = PQfnumber(result, name)
-        return index >= 0 ? index : nil
-    }
-
-    fileprivate func name(_ column: Int32) -> String {
-        PQfname(result, column).map { String(cString: $0) } ?? "column \(column)"
-    }
+    fileprivate func column(_ name: String) -> Int32? { columns[name] }
 
     fileprivate func bytes(_ row: Int, _ column: Int32) -> UnsafeBufferPointer<UInt8>? {
         guard PQgetisnull(result, Int32(row), column) == 0, let start = PQgetvalue(result, Int32(row), column) else {
@@ -50,10 +50,7 @@ package struct PostgresRow: Sendable {
     /// The text of a column, `nil` for NULL.
     /// - Throws: `PostgresError` with code `decoding` when there is no such column.
     package func optionalString(_ name: String) throws(PostgresError) -> String? {
-        guard let column = rows.column(name) else {
-            throw PostgresError(.decoding, message: "there is no column \(name)")
-        }
-        return rows.bytes(index, column).map { String(decoding: $0, as: UTF8.self) }
+        try converted(name, "text") { String(decoding: $0, as: UTF8.self) }
     }
 
     package func string(_ name: String) throws(PostgresError) -> String {
@@ -61,7 +58,7 @@ package struct PostgresRow: Sendable {
     }
 
     package func optionalInt64(_ name: String) throws(PostgresError) -> Int64? {
-        try converted(name, "a whole number") { Int64($0) }
+        try converted(name, "a whole number") { FieldText.int64($0) }
     }
 
     package func int64(_ name: String) throws(PostgresError) -> Int64 {
@@ -73,7 +70,7 @@ package struct PostgresRow: Sendable {
     }
 
     package func optionalBool(_ name: String) throws(PostgresError) -> Bool? {
-        try converted(name, "a boolean") { $0 == "t" ? true : $0 == "f" ? false : nil }
+        try converted(name, "a boolean") { FieldText.bool($0) }
     }
 
     package func bool(_ name: String) throws(PostgresError) -> Bool {
@@ -81,16 +78,16 @@ package struct PostgresRow: Sendable {
     }
 
     package func optionalUUID(_ name: String) throws(PostgresError) -> UUIDBits? {
-        try converted(name, "a UUID") { UUIDBits($0) }
+        try converted(name, "a UUID") { FieldText.uuid($0) }
     }
 
     package func uuid(_ name: String) throws(PostgresError) -> UUIDBits {
         try required(optionalUUID(name), name)
     }
 
-    /// A `timestamptz`. Sessions run in UTC, so the server writes `2026-12-01 09:30:00.25+00`.
+    /// A `timestamptz`, cut to whole milliseconds. `infinity` is refused.
     package func optionalTimestamp(_ name: String) throws(PostgresError) -> Timestamp? {
-        try converted(name, "a time") { Timestamp(rfc3339: $0 + ":00") }
+        try converted(name, "a time") { FieldText.timestamp($0) }
     }
 
     package func timestamp(_ name: String) throws(PostgresError) -> Timestamp {
@@ -113,10 +110,13 @@ package struct PostgresRow: Sendable {
     private func converted<Value>(
         _ name: String,
         _ kind: String,
-        _ convert: (String) -> Value?
+        _ convert: (UnsafeBufferPointer<UInt8>) -> Value?
     ) throws(PostgresError) -> Value? {
-        guard let text = try optionalString(name) else { return nil }
-        guard let value = convert(text) else {
+        guard let column = rows.column(name) else {
+            throw PostgresError(.decoding, message: "there is no column \(name)")
+        }
+        guard let bytes = rows.bytes(index, column) else { return nil }
+        guard let value = convert(bytes) else {
             throw PostgresError(.decoding, message: "column \(name) is not \(kind)")
         }
         return value

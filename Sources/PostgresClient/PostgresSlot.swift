@@ -70,7 +70,10 @@ final class PostgresSlot: Sendable {
     }
 
     private func open() throws(PostgresError) -> PostgresConnection {
-        if let connection = holder.connection { return connection }
+        if let connection = holder.connection {
+            if connection.isAlive() { return connection }
+            holder.connection = nil
+        }
         if let until = holder.retryAt, ContinuousClock.now < until {
             throw PostgresError(.connection, message: holder.lastFailure)
         }

@@ -64,6 +64,73 @@ struct PostgresPoolTests {
         }
     }
 
+    @Test(arguments: ["uuid", "integer"])
+    func `what the server says about a value is not repeated`(type: String) async throws {
+        try await TestDatabase.with { database in
+            let error = await #expect(throws: PostgresError.self) {
+                _ = try await database.pool.query("SELECT \("secret-value")::\(unescaped: type)")
+            }
+            #expect(error?.sqlState == "22P02")
+            #expect(error?.isDataFault == true)
+            #expect(error?.description.contains("secret-value") == false)
+        }
+    }
+
+    @Test func `a zero character is refused and never cuts a text short`() async throws {
+        try await TestDatabase.with { database in
+            let error = await #expect(throws: PostgresError.self) {
+                _ = try await database.pool.query("SELECT \("a\0b") AS text")
+            }
+            #expect(error?.sqlState == "22021")
+            #expect(error?.isDataFault == true)
+            await #expect(throws: PostgresError.self) {
+                _ = try await database.pool.query("SELECT \(["a", "\0"]) AS texts")
+            }
+        }
+    }
+
+    @Test(arguments: [
+        "1970-01-01T00:00:00.000Z", "1969-12-31T23:59:59.999Z", "2026-02-28T23:59:59.999Z", "2028-02-29T12:00:00.001Z",
+        "0001-01-01T00:00:00.000Z", "9999-12-31T23:59:59.999Z",
+    ])
+    func `moments survive the round trip, alone and in arrays`(text: String) async throws {
+        try await TestDatabase.with { database in
+            let moment = try #require(Timestamp(rfc3339: text))
+            let rows = try await database.pool.query(
+                "SELECT \(moment) AS alone, t.value FROM unnest(\([moment, nil] as [Timestamp?])) AS t(value)"
+            )
+            #expect(try rows[0].timestamp("alone") == moment)
+            #expect(try rows[0].timestamp("value") == moment)
+            #expect(try rows[1].optionalTimestamp("value") == nil)
+            let spelled = try await database.pool.query("SELECT to_json(\(moment)) #>> '{}' AS text").first?.string(
+                "text"
+            )
+            #expect(spelled.flatMap { Timestamp(rfc3339: $0) } == moment)
+        }
+    }
+
+    @Test func `bytes are bound as bytea`() async throws {
+        try await TestDatabase.with { database in
+            let text = try await database.pool.query("SELECT encode(\([0, 15, 255] as [UInt8]), 'hex') AS hex")
+                .first?.string("hex")
+            #expect(text == "000fff")
+        }
+    }
+
+    @Test func `a connection that the server closed while it was idle is replaced before it is used`() async throws {
+        try await TestDatabase.with(size: 1) { database in
+            let first = try await database.pool.query("SELECT pg_backend_pid() AS id").first?.int("id")
+            var options = PostgresPool.Options()
+            options.size = 1
+            let other = PostgresPool(url: database.url, options: options, telemetry: .silent())
+            // Waits until the process is gone, so that the end has reached our socket.
+            _ = try await other.query("SELECT pg_terminate_backend(\(first ?? 0)::int, 10000)")
+            let second = try await database.pool.query("SELECT pg_backend_pid() AS id").first?.int("id")
+            #expect(second != nil && first != second)
+            await other.close()
+        }
+    }
+
     @Test func `a transaction rolls back when its body throws`() async throws {
         struct Stop: Error {}
         try await TestDatabase.with { database in

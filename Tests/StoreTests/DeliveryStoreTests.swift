@@ -1,9 +1,10 @@
 import Kernel
 import Notifications
 import PostgresClient
-import Store
 import TestSupport
 import Testing
+
+@testable import Store
 
 struct DeliveryStoreTests {
     private let ids = MessageIDGenerator(clock: SystemWallClock())
@@ -126,6 +127,84 @@ struct DeliveryStoreTests {
             let message = try await stored(id, database)
             #expect(message?.status == .pending)
             #expect(message?.weekKey == "2026-W50")
+        }
+    }
+
+    @Test func `a row that is sent stays sent, whatever a slower run says`() async throws {
+        try await withMigratedDatabase { database in
+            let id = ids.next()
+            _ = try await MessageStore(pool: database.pool).write([row(id)], reopening: [])
+            let store = OutcomeStore(pool: database.pool)
+            _ = try await store.record([record(id, deliveries: [1: DeviceDelivery(state: .accepted, attempts: 1)])])
+            _ = try await store.record([
+                record(id, status: .failed, deliveries: [2: DeviceDelivery(state: .dead, attempts: 1)])
+            ])
+            let message = try await stored(id, database)
+            #expect(message?.status == .sent)
+            #expect(message?.deliveries.mapValues(\.state) == [1: .accepted, 2: .dead])
+        }
+    }
+
+    @Test func `two records of one message, and of one user in two categories, are all kept`() async throws {
+        try await withMigratedDatabase { database in
+            _ = try await database.pool.query("INSERT INTO user_notification_preferences (user_id) VALUES ('u')")
+            let (id, other) = (ids.next(), ids.next())
+            _ = try await MessageStore(pool: database.pool).write([row(id)], reopening: [])
+            let now = try #require(Timestamp(rfc3339: "2026-12-01T10:00:00Z"))
+            let campaign = OutcomeStore.Record(
+                messageID: other,
+                userID: "u",
+                category: "campaign",
+                status: nil,
+                reason: nil,
+                deliveries: [:],
+                acceptedAt: now,
+                clearsWeek: false,
+                events: [event(other, .sent)]
+            )
+            _ = try await OutcomeStore(pool: database.pool).record([
+                record(
+                    id,
+                    status: .pending,
+                    deliveries: [1: DeviceDelivery(state: .retry, attempts: 1)],
+                    accepted: now
+                ),
+                record(id, deliveries: [1: DeviceDelivery(state: .accepted, attempts: 2)]), campaign,
+            ])
+            let message = try await stored(id, database)
+            #expect(message?.status == .sent)
+            #expect(message?.deliveries == [1: DeviceDelivery(state: .accepted, attempts: 2)])
+            let user = try #require(UserID("u"))
+            let categories = try await PreferenceStore(pool: database.pool).preferences(of: user).categories
+            #expect(categories.mapValues(\.lastSentAt) == ["reminder": now, "campaign": now])
+        }
+    }
+
+    @Test func `message rows are changed in place, no index is touched`() async throws {
+        try await withMigratedDatabase { database in
+            let new = (0..<256).map { _ in ids.next() }
+            let rows = try new.enumerated().map { try row($0.element, user: "u\($0.offset)") }
+            _ = try await MessageStore(pool: database.pool).write(rows, reopening: [])
+            let records = new.enumerated().map { index, id in
+                record(
+                    id,
+                    deliveries: [1: DeviceDelivery(state: .accepted, attempts: 1)],
+                    accepted: SystemWallClock().now,
+                    user: "u\(index)"
+                )
+            }
+            let changes = try await database.pool.transaction { transaction in
+                _ = try await transaction.query(OutcomeStore.statement(records[...]))
+                return try await transaction.query(
+                    """
+                    SELECT sum(n_tup_upd)::bigint AS all, sum(n_tup_hot_upd)::bigint AS hot FROM pg_stat_xact_user_tables
+                    WHERE relname LIKE 'notification_messages%'
+                    """
+                )
+            }
+            #expect(try changes.first?.int("all") == 256)
+            // A new version is longer than the old one, so a few at the end of a page may have to move.
+            #expect(try changes.first?.int("hot") ?? 0 > 240)
         }
     }
 

@@ -86,7 +86,7 @@ struct InboxStoreTests {
                 _ = try await transaction.query("PREPARE inbox AS \(unescaped: statement)")
                 return try await transaction.query("EXPLAIN (COSTS OFF) EXECUTE inbox('u', 'u', 20, 0)")
             }
-            let plan = try rows.map { row in try row.string("\"QUERY PLAN\"") }.joined(separator: "\n")
+            let plan = try rows.map { row in try row.string("QUERY PLAN") }.joined(separator: "\n")
             #expect(plan.contains("Subplans Removed: "), "\(plan)")
         }
     }

@@ -51,8 +51,36 @@ package struct OutcomeStore: Sendable {
     /// - Returns: the SQLSTATE of each record that the database refused alone, by message; they were dropped.
     package func record(_ records: [Record]) async throws(PostgresError) -> [MessageID: String] {
         var refused: [MessageID: String] = [:]
-        try await record(records[...], refused: &refused)
+        for records in Self.rounds(of: records) { try await record(records[...], refused: &refused) }
         return refused
+    }
+
+    /// An UPDATE changes a row once, whatever it is joined with. So a second record of one message, or of one user and
+    /// another category, waits for a statement of its own. Nearly always there is one round.
+    static func rounds(of records: [Record]) -> [[Record]] {
+        var rounds: [[Record]] = []
+        var rest = records
+        while !rest.isEmpty {
+            var messages: Set<MessageID> = []
+            var categories: [String: String] = [:]
+            var round: [Record] = []
+            var waiting: [Record] = []
+            for record in rest {
+                let category = record.acceptedAt == nil ? nil : record.category
+                let isFree = category.map { categories[record.userID, default: $0] == $0 } ?? true
+                // A message that waits keeps its later records waiting, so that they stay in order.
+                if isFree, messages.insert(record.messageID).inserted {
+                    if let category { categories[record.userID] = category }
+                    round.append(record)
+                } else {
+                    messages.insert(record.messageID)
+                    waiting.append(record)
+                }
+            }
+            rounds.append(round)
+            rest = waiting
+        }
+        return rounds
     }
 
     private func record(
@@ -73,18 +101,39 @@ package struct OutcomeStore: Sendable {
         }
     }
 
-    /// An acceptance that the row already holds is never overwritten. `lastSentAt` of one user is put together first, and users
-    /// are updated in the order of their ids, so that two workers cannot lock each other out.
+    /// A user's last acceptance of a category in a group.
+    private struct Latest {
+        let user: String
+        let category: String
+        var at: Timestamp
+
+        /// To the second: `{"lastSentAt":"2026-12-01T09:30:00Z"}`.
+        var entry: JSONText { JSONText("{\"lastSentAt\":\"\(at.rfc3339.prefix(19))Z\"}") }
+    }
+
+    /// In the order of user ids, so that two workers cannot lock each other out.
+    private static func latest(_ records: ArraySlice<Record>) -> [Latest] {
+        var byUser: [String: Latest] = [:]
+        for record in records {
+            guard let at = record.acceptedAt, let category = record.category else { continue }
+            let known = byUser[record.userID]?.at ?? at
+            byUser[record.userID] = Latest(user: record.userID, category: category, at: max(known, at))
+        }
+        return byUser.values.sorted { $0.user < $1.user }
+    }
+
+    /// Expects one round's records. A row that is sent stays sent, and an acceptance that it holds is never overwritten.
     static func statement(_ records: ArraySlice<Record>) -> SQL {
         let rows = records.filter(\.changesRow)
-        let sent = records.compactMap { record in record.acceptedAt.map { (record, $0) } }
-            .filter { $0.0.category != nil }
+        let ids = rows.map(\.messageID.bits)
+        let latest = latest(records)
         let events = records.flatMap(\.events)
         return """
             WITH changed AS (
                 UPDATE notification_messages m
-                SET status = coalesce(r.status, m.status),
-                    reason = CASE WHEN r.status IS NULL THEN m.reason ELSE r.reason END,
+                SET status = CASE WHEN m.status = 'sent' THEN m.status ELSE coalesce(r.status, m.status) END,
+                    reason = CASE WHEN r.status IS NULL OR (m.status = 'sent' AND r.status <> 'sent') THEN m.reason
+                        ELSE r.reason END,
                     deliveries = CASE WHEN m.deliveries = '{}'::jsonb THEN r.deliveries ELSE m.deliveries || r.deliveries || (
                         SELECT coalesce(jsonb_object_agg(key, value), '{}'::jsonb) FROM jsonb_each(m.deliveries)
                         WHERE value ->> 's' = 'accepted'
@@ -93,31 +142,21 @@ package struct OutcomeStore: Sendable {
                     week_key = CASE WHEN r.clears_week THEN NULL ELSE m.week_key END,
                     updated_at = now()
                 FROM unnest(
-                    \(rows.map(\.messageID.bits)), \(rows.map { $0.status?.rawValue }), \(rows.map(\.reason)),
+                    \(ids), \(rows.map { $0.status?.rawValue }), \(rows.map(\.reason)),
                     \(rows.map { JSONText(DeliveriesJSON.encode($0.deliveries)) }), \(rows.map(\.acceptedAt)),
                     \(rows.map(\.clearsWeek))
                 ) AS r(id, status, reason, deliveries, accepted_at, clears_week)
-                WHERE m.id = r.id
-            ), latest AS (
-                SELECT user_id, category, max(at) AS at
-                FROM unnest(
-                    \(sent.map(\.0.userID)), \(sent.map { $0.0.category ?? "" }), \(sent.map(\.1))
-                ) AS s(user_id, category, at)
-                GROUP BY user_id, category
-            ), locked AS (
-                SELECT p.user_id, p.categories FROM user_notification_preferences p
-                WHERE p.user_id IN (SELECT user_id FROM latest) ORDER BY p.user_id FOR UPDATE
-            ), merged AS (
-                SELECT l.user_id, jsonb_object_agg(
-                    latest.category,
-                    coalesce(l.categories -> latest.category, '{}'::jsonb)
-                        || jsonb_build_object('lastSentAt', to_char(latest.at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"'))
-                ) AS entries
-                FROM locked l JOIN latest USING (user_id) GROUP BY l.user_id
+                WHERE m.id = r.id AND m.id BETWEEN \(ids.min()) AND \(ids.max())
             ), preferences AS (
                 UPDATE user_notification_preferences p
-                SET categories = p.categories || merged.entries, updated_at = now()
-                FROM merged WHERE p.user_id = merged.user_id
+                SET categories = jsonb_set(p.categories, ARRAY[s.category],
+                        coalesce(p.categories -> s.category, '{}'::jsonb) || s.entry),
+                    updated_at = now()
+                FROM unnest(
+                    \(latest.map(\.user)), \(latest.map(\.category)),
+                    \(latest.map(\.entry))
+                ) AS s(user_id, category, entry)
+                WHERE p.user_id = s.user_id
             )
             INSERT INTO notification_events
                 (at, message_id, user_id, job_id, ats, attempt, kind, category, gate, reason, device, detail)

@@ -8,6 +8,8 @@ package struct Maintenance: Sendable {
         package var partitionsDropped: [String] = []
         package var anonymousDevicesRemoved = 0
         package var idempotencyKeysRemoved = 0
+        package var cancellationsRemoved = 0
+        package var timeZonesAdded = 0
     }
 
     /// How many months of partitions lie ready.
@@ -35,11 +37,16 @@ package struct Maintenance: Sendable {
         report.partitionsDropped += try await drop("notification_messages", keeping: messageMonths)
         report.partitionsDropped += try await drop("notification_events", keeping: eventMonths)
         report.anonymousDevicesRemoved = try await pool.query(
-            "DELETE FROM devices WHERE user_id IS NULL AND updated_at < now() - interval '30 days'"
+            "DELETE FROM devices WHERE user_id IS NULL AND registered_at < now() - interval '30 days'"
         ).affected
         report.idempotencyKeysRemoved = try await pool.query(
             "DELETE FROM idempotency_keys WHERE created_at < now() - interval '24 hours'"
         ).affected
+        // No job is older than its horizon of 90 days; an erasure is remembered a little longer than a year.
+        report.cancellationsRemoved = try await pool.query(
+            "DELETE FROM cancellations WHERE before < now() - interval '400 days'"
+        ).affected
+        report.timeZonesAdded = try await TimeZoneStore(pool: pool).refresh()
         return report
     }
 
