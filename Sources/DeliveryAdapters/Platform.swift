@@ -72,6 +72,17 @@ package final class Platform: Sendable {
             telemetry: telemetry
         )
         try await checkDatabase()
+        await prepareCaps()
+    }
+
+    /// The caps' first call would spend its short deadline on connecting. A server that is away is no reason not to start:
+    /// messages go uncounted until it answers.
+    private func prepareCaps() async {
+        do {
+            try await limiter.prepare()
+        } catch {
+            telemetry.logger.warning("the caps' Redis does not answer", ["error": .error(error)])
+        }
     }
 
     private func checkDatabase() async throws {
