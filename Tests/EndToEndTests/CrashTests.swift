@@ -108,8 +108,11 @@ struct CrashTests {
         #expect(told == ids.count)
         let counts = try await stage.queue.counts()
         #expect(counts.completed == ids.count && counts.failed == 0)
-        var total = 0
-        for number in 1...ids.count { total += try await stage.slots(of: stage.user(number)) }
-        #expect(total == ids.count)
+        let users = (1...ids.count).map { stage.user($0) }
+        let uncounted = try await stage.uncountedUsers()
+        for (user, slots) in zip(users, try await stage.slots(of: users)) {
+            // An answer of the caps that came too late may have taken the slot all the same.
+            #expect(slots == 1 || (slots == 0 && uncounted.contains(user)), "\(user) holds \(slots) slots")
+        }
     }
 }
