@@ -77,7 +77,8 @@ struct PeerTests {
         process.standardOutput = FileHandle.nullDevice
         process.standardError = FileHandle.nullDevice
         try process.run()
-        defer { process.terminate() }
+        // It inherited this thread's signal mask and would not see SIGTERM.
+        defer { kill(process.processIdentifier, SIGKILL) }
         var error: HTTP2Error?
         // Until the program listens, the connection is refused.
         for _ in 0..<200 {

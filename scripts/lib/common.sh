@@ -11,7 +11,7 @@ die() {
     exit 1
 }
 
-# The children that were started, oldest first; each leads a process group of its own.
+# The children that were started, oldest first; each leads a session and a process group of its own.
 children=()
 # The folder for everything temporary, made by make_workspace.
 workspace=""
@@ -39,6 +39,7 @@ run_child() {
     children+=("$pid")
     wait "$pid" || status=$?
     unset 'children[-1]'
+    end_session "$pid"
     return "$status"
 }
 
@@ -49,9 +50,23 @@ stop_child() {
     is_running "$1" || return 0
     kill -TERM -- "-$1" 2>/dev/null || kill -TERM "$1" 2>/dev/null || true
     local tries=0
-    while is_running "$1" && [ $((tries += 1)) -le 200 ]; do sleep 0.05; done
+    # bash 5.2 may print "No record of process" when a child ends during the sleep.
+    while is_running "$1" && [ $((tries += 1)) -le 200 ]; do { sleep 0.05 || true; } 2>/dev/null; done
     if is_running "$1"; then kill -KILL -- "-$1" 2>/dev/null || true; fi
     wait "$1" 2>/dev/null || true
+    end_session "$1"
+}
+
+# end_session PID: ends what a child that has ended left behind, in whatever process group.
+end_session() {
+    local file line fields
+    for file in /proc/[0-9]*/stat; do
+        # It may end while we look.
+        { read -r line <"$file"; } 2>/dev/null || continue
+        # After the command in parentheses: state, parent, process group, session.
+        read -r -a fields <<<"${line##*) }"
+        if [ "${fields[3]:-}" = "$1" ]; then kill -KILL "${line%% *}" 2>/dev/null || true; fi
+    done
 }
 
 # Ends everything that was started, the youngest first, and removes the temporary folder. A script that has more to tidy
