@@ -58,7 +58,7 @@ package struct SQL: Sendable, ExpressibleByStringInterpolation {
             self.text += text
         }
 
-        private mutating func placeholder(_ type: String) {
+        mutating func placeholder(_ type: String) {
             text += "$\(values.offsets.count + 1)::\(type)"
         }
     }
