@@ -70,16 +70,22 @@ package struct QueueAdapter: JobLeasing {
         _ = try await consumer.recoverStalled()
     }
 
+    /// A foreign producer may write any number; beyond these a sum could overflow. Both lie far past the horizon that the
+    /// engine accepts: ten years, and the end of the year 9999.
+    private static let longestDelay: Int64 = 315_576_000_000
+    private static let latestTimestamp: UInt64 = 253_402_300_799_999
+
     private static func leased(_ job: ClaimedJob) -> LeasedJob {
         // The hash's own delay changes with every retry; what the producer asked for stays in the options.
         let options = job.options
+        let delay = min(max(0, options["delay"]?.integerValue ?? 0), longestDelay)
         let attempts = options["attempts"]?.integerValue.map(Int.init(clamping:)) ?? 0
         return LeasedJob(
             id: job.id,
             token: job.token,
             data: job.data,
-            timestamp: job.timestamp,
-            delay: .milliseconds(max(0, options["delay"]?.integerValue ?? 0)),
+            timestamp: job.timestamp.flatMap { $0.milliseconds.magnitude <= latestTimestamp ? $0 : nil },
+            delay: .milliseconds(delay),
             attemptsStarted: job.attemptsStarted,
             attemptsLimit: attempts > 1 ? attempts : nil,
             deferredFailure: job.deferredFailure

@@ -47,6 +47,8 @@ package struct StoredMessage: Sendable, Equatable {
     package var reason: String?
     /// The week whose slots the message holds, `nil` when it holds none.
     package var weekKey: String?
+    /// Whether it passed the caps uncounted, because they could not be asked.
+    package var isCapOpen: Bool
     /// By device row id.
     package var deliveries: [Int64: DeviceDelivery]
 
@@ -56,6 +58,7 @@ package struct StoredMessage: Sendable, Equatable {
         status: MessageStatus,
         reason: String? = nil,
         weekKey: String? = nil,
+        isCapOpen: Bool = false,
         deliveries: [Int64: DeviceDelivery] = [:]
     ) {
         self.userID = userID
@@ -63,8 +66,12 @@ package struct StoredMessage: Sendable, Equatable {
         self.status = status
         self.reason = reason
         self.weekKey = weekKey
+        self.isCapOpen = isCapOpen
         self.deliveries = deliveries
     }
+
+    /// Whether it has been through gate 4: with a slot, or uncounted.
+    package var passedCaps: Bool { weekKey != nil || isCapOpen }
 
     /// Whether any device took the message or may have.
     package var mayHaveArrived: Bool {

@@ -178,7 +178,13 @@ final class PostgresConnection {
         let isAboutData = state?.hasPrefix("22") == true
         let message = isAboutData ? "a value was refused" : field(Int32(UInt8(ascii: "M"))) ?? "no message"
         if state == "57014" { return PostgresError(.timeout, sqlState: state, message: message) }
-        return PostgresError(state == nil ? .connection : .server, sqlState: state, message: message)
+        let constraint = field(Int32(UInt8(ascii: "n")))
+        return PostgresError(
+            state == nil ? .connection : .server,
+            sqlState: state,
+            message: message,
+            constraint: constraint
+        )
     }
 
     private func lost(_ message: String? = nil) -> PostgresError {

@@ -22,10 +22,13 @@ package struct PostgresError: Error, Sendable, CustomStringConvertible {
     /// The five characters of the server's error code (PostgreSQL documentation, appendix A), for `server`.
     package let sqlState: String?
     package let message: String
+    /// The constraint that was violated, for SQLSTATE class 23.
+    package let constraint: String?
 
-    package init(_ code: Code, sqlState: String? = nil, message: String) {
+    package init(_ code: Code, sqlState: String? = nil, message: String, constraint: String? = nil) {
         self.code = code
         self.sqlState = sqlState
+        self.constraint = constraint
         self.message = message
     }
 
@@ -41,8 +44,9 @@ package struct PostgresError: Error, Sendable, CustomStringConvertible {
         return (sqlState.hasPrefix("22") || sqlState.hasPrefix("23")) && !isMissingPartition
     }
 
-    /// Whether a row fell outside every partition.
-    package var isMissingPartition: Bool { sqlState == "23514" && message.contains("no partition") }
+    /// Whether a row fell outside every partition: the code of a violated check, without a constraint's name. The text would
+    /// depend on the server's language.
+    package var isMissingPartition: Bool { sqlState == "23514" && constraint == nil }
 
     /// Whether the same statement may succeed at once: a deadlock or a serialization failure.
     package var isTransient: Bool { sqlState == "40P01" || sqlState == "40001" }

@@ -46,7 +46,11 @@ package final class PostgresPool: Sendable {
         _ body: (PostgresTransaction) async throws -> Value
     ) async throws -> Value {
         let slot = try await acquire()
-        defer { queue.release(slot) }
+        try await pin(slot)
+        defer {
+            slot.unpin()
+            queue.release(slot)
+        }
         let transaction = PostgresTransaction(slot: slot)
         _ = try await slot.run("BEGIN")
         do {
@@ -69,9 +73,11 @@ package final class PostgresPool: Sendable {
         _ body: (PostgresTransaction) async throws -> Value
     ) async throws -> Value {
         let slot = try await acquire()
+        try await pin(slot)
         // The connection is thrown away afterwards, which also frees the lock whatever happened.
         defer {
             slot.discard()
+            slot.unpin()
             queue.release(slot)
         }
         let session = PostgresTransaction(slot: slot)
@@ -92,6 +98,15 @@ package final class PostgresPool: Sendable {
         let slot = try await acquire()
         defer { queue.release(slot) }
         return try await body(slot)
+    }
+
+    private func pin(_ slot: PostgresSlot) async throws(PostgresError) {
+        do {
+            try await slot.pin()
+        } catch {
+            queue.release(slot)
+            throw error
+        }
     }
 
     private func acquire() async throws(PostgresError) -> PostgresSlot {

@@ -32,6 +32,16 @@ final class PostgresSlot: Sendable {
         }
     }
 
+    /// Ties the slot to its present connection, opening one if need be: until `unpin`, a lost connection is an error and is not
+    /// replaced, so that a transaction or a session lock cannot go on elsewhere without anybody noticing.
+    func pin() async throws(PostgresError) {
+        try await onThread { [holder] (_) throws(PostgresError) in holder.isPinned = true }
+    }
+
+    func unpin() {
+        thread.post { [holder] in holder.isPinned = false }
+    }
+
     /// Ends an open transaction; a connection that cannot is thrown away.
     func rollBack() async {
         do {
@@ -74,6 +84,9 @@ final class PostgresSlot: Sendable {
             if connection.isAlive() { return connection }
             holder.connection = nil
         }
+        if holder.isPinned {
+            throw PostgresError(.connection, message: "the connection was lost in the middle of its work")
+        }
         if let until = holder.retryAt, ContinuousClock.now < until {
             throw PostgresError(.connection, message: holder.lastFailure)
         }
@@ -99,6 +112,7 @@ final class PostgresSlot: Sendable {
 private final class ConnectionHolder: @unchecked Sendable {
     // Unchecked, because every access is a job of the slot's one thread.
     var connection: PostgresConnection?
+    var isPinned = false
     var attempts = 0
     var retryAt: ContinuousClock.Instant?
     var lastFailure = ""

@@ -50,7 +50,7 @@ struct RunPlanTests {
             stored: stored
         )
         change(&recipient)
-        return RunPlan(job: job, recipient: recipient, now: now, claimLimit: 100)
+        return RunPlan(job: job, recipient: recipient, now: now, claimLimit: 100, attemptLimit: 5)
     }
 
     private func row(
@@ -66,6 +66,9 @@ struct RunPlanTests {
         #expect(try plan(row(.pending)) == .deliver(needsSlot: false))
         #expect(try plan(row(.pending, week: nil)) == .deliver(needsSlot: true))
         #expect(try plan(row(.failed)) == .deliver(needsSlot: true))
+        var uncounted = row(.pending, week: nil)
+        uncounted.isCapOpen = true
+        #expect(try plan(uncounted) == .deliver(needsSlot: false), "it went through gate 4 while the caps were away")
     }
 
     @Test func `a row with another user or category under the same id is a collision`() throws {

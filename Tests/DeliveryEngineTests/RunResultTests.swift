@@ -103,6 +103,13 @@ struct RunResultTests {
         #expect(run.step == .end(.sent, reason: nil))
     }
 
+    @Test(arguments: [SendResult.dead(reason: "Unregistered", at: nil), .rejected(reason: "BadTopic")])
+    func `a refusal after an unknown answer proves nothing: it ends unknown, not failed (E10)`(answer: SendResult) {
+        let before = [Int64(1): DeviceDelivery(state: .unknown, attempts: 1)]
+        let run = result([1: answer], before: before)
+        #expect(run.step == .end(.unknown, reason: answer.reason))
+    }
+
     @Test func `what cannot be tried within its time to live expires`() {
         let run = result([1: .retry(reason: "InternalServerError", after: .seconds(60))], remaining: .seconds(59))
         #expect(run.step == .end(.expired, reason: "expired"))

@@ -121,6 +121,15 @@ struct MessageIdentityTests {
         #expect(first != identity.messageID(jobID: "42", timestamp: due - .seconds(61), due: due))
     }
 
+    @Test func `an id made when a far notification was queued is kept, wherever between then and its due time it lies`()
+    {
+        let created = due - .seconds(89 * 86_400)
+        for instant in [created, created + .seconds(40 * 86_400), due] {
+            let id = MessageID(at: instant, entropy: [9])
+            #expect(identity.messageID(jobID: id.description, timestamp: created, due: due) == id)
+        }
+    }
+
     @Test func `an id far from its due time is derived, because its month may have no table`() {
         let old = MessageID(at: due - .seconds(300 * 86_400), entropy: [1])
         #expect(identity.messageID(jobID: old.description, timestamp: due, due: due).instant == due)

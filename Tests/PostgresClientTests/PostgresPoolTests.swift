@@ -161,6 +161,25 @@ struct PostgresPoolTests {
         }
     }
 
+    @Test func `a transaction whose connection is lost fails instead of going on elsewhere`() async throws {
+        try await TestDatabase.with(size: 1) { database in
+            _ = try await database.pool.query("CREATE TABLE t (n bigint)")
+            let watcher = PostgresPool(url: database.url, telemetry: .silent())
+            let error = await #expect(throws: PostgresError.self) {
+                try await database.pool.transaction { transaction in
+                    _ = try await transaction.query("INSERT INTO t VALUES (\(1))")
+                    let id = try await transaction.query("SELECT pg_backend_pid() AS id").first?.int("id") ?? 0
+                    _ = try await watcher.query("SELECT pg_terminate_backend(\(id)::int, 5000)")
+                    _ = try await transaction.query("INSERT INTO t VALUES (\(2))")
+                }
+            }
+            #expect(error?.code == .connection)
+            await watcher.close()
+            let rows = try await database.pool.query("SELECT count(*) AS n FROM t").first?.int("n")
+            #expect(rows == 0)
+        }
+    }
+
     @Test func `a statement beyond its time is ended and named so`() async throws {
         try await TestDatabase.with { database in
             var options = PostgresPool.Options()

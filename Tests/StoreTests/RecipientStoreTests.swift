@@ -101,6 +101,17 @@ struct RecipientStoreTests {
         }
     }
 
+    @Test(arguments: [("infinity", true), ("-infinity", false)])
+    func `a silence without end is silence, and spoils no group`(end: String, isSilent: Bool) async throws {
+        try await withMigratedDatabase { database in
+            _ = try await database.pool.query(
+                "INSERT INTO user_notification_preferences (user_id, silence_until) VALUES ('a', \(end)::timestamptz)"
+            )
+            let (now, found) = try await RecipientStore(pool: database.pool).recipients(for: [query("a")])
+            #expect(found.first?.silenceUntil.map { $0 > now } ?? false == isSilent)
+        }
+    }
+
     @Test(arguments: [("user", "u"), ("source", "cmp:1"), ("message", "")])
     func `a cancellation reaches older jobs only`(scope: String, key: String) async throws {
         try await withMigratedDatabase { database in

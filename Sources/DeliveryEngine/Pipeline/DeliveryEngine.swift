@@ -2,12 +2,16 @@ package import Kernel
 package import NotificationBus
 package import Notifications
 package import Observability
+import Synchronization
 
 /// Takes notifications from the queue and carries each to its end: judged, written, sent, recorded, finished.
 ///
 /// The stages run side by side with bounded channels between them. A crash at any point leaves a job whose lock runs out; its
 /// next run finds what was done by the message's id.
 package final class DeliveryEngine: Sendable {
+    /// How long a worker without room for prioritized jobs waits before it looks again.
+    private static let fullPause = Duration.milliseconds(10)
+
     private let ports: EnginePorts
     private let configuration: EngineConfiguration
     private let clock: any Clock<Duration>
@@ -21,7 +25,10 @@ package final class DeliveryEngine: Sendable {
     private let recorder: Recorder
     private let inFlight = InFlightJobs()
     private let slots: SlotPool
-    private let outage = OutageGate()
+    /// One for each step: that reading works says nothing of writing.
+    private let readOutage = OutageGate()
+    private let writeOutage = OutageGate()
+    private let isStopping = Atomic<Bool>(false)
     private let claimedGroups = BoundedChannel<[LeasedJob]>(capacity: 1)
     private let approvedGroups = BoundedChannel<[ApprovedJob]>(capacity: 1)
 
@@ -61,6 +68,7 @@ package final class DeliveryEngine: Sendable {
             ports: ports,
             globalCap: configuration.globalWeeklyCap,
             claimLimit: configuration.claimLimit,
+            attemptsPerDevice: configuration.attemptsPerDevice,
             checkpoint: checkpoint
         )
         let recorder = Recorder(
@@ -94,6 +102,7 @@ package final class DeliveryEngine: Sendable {
             let claiming = Task { await self.claimLoop() }
             group.addTask {
                 await stop()
+                self.isStopping.store(true, ordering: .relaxed)
                 claiming.cancel()
                 self.slots.close()
                 await claiming.value
@@ -118,18 +127,24 @@ package final class DeliveryEngine: Sendable {
     private func claimLoop() async {
         var failures = 0
         while !Task.isCancelled {
-            if let pause = outage.pause {
+            if let pause = readOutage.pause ?? writeOutage.pause {
                 await sleep(pause)
                 continue
             }
             let places = await slots.take(atLeast: 1, upTo: configuration.groupSize)
             guard places > 0, !Task.isCancelled else { return slots.release(places) }
             do {
-                let group = try await ports.jobs.claim(limit: places, prioritizedLimit: prioritizedLimit(of: places))
+                let prioritized = prioritizedLimit(of: places)
+                let group = try await ports.jobs.claim(limit: places, prioritizedLimit: prioritized)
                 failures = 0
                 slots.release(places - group.jobs.count)
                 guard !group.jobs.isEmpty else {
-                    await ports.jobs.waitForWork(nextDue: group.nextDue)
+                    // With its places for prioritized jobs full, this worker would be called for them at once, over and over.
+                    if prioritized < places {
+                        await sleep(Self.fullPause)
+                    } else {
+                        await ports.jobs.waitForWork(nextDue: group.nextDue)
+                    }
                     continue
                 }
                 metrics.claimed.increment(by: group.jobs.count)
@@ -164,28 +179,50 @@ package final class DeliveryEngine: Sendable {
             }
         }
         guard !parsed.isEmpty else { return }
+        if isStopping.load(ordering: .relaxed) { return giveBack(parsed) }
         do {
             let judgement = try await judge.judge(parsed)
-            outage.succeeded()
+            readOutage.succeeded()
             for conclusion in judgement.concluded { recorder.submit(conclusion) }
             await approvedGroups.send(judgement.approved)
         } catch {
-            postpone(parsed, step: "judge", error: error)
+            postpone(parsed, step: "judge", outage: readOutage, error: error)
         }
     }
 
     private func dispatchGroup(_ jobs: [ApprovedJob]) async {
+        // Approved jobs hold slots without a row; the next run finds them by message id, or frees them.
+        if isStopping.load(ordering: .relaxed) { return giveBack(jobs.map(\.parsed)) }
         do {
             try await dispatcher.dispatch(jobs)
-            outage.succeeded()
-            if let first = jobs.first { metrics.groupDuration.observe(first.readAt.duration(to: .now)) }
+            guard let first = jobs.first else { return }
+            writeOutage.succeeded()
+            metrics.groupDuration.observe(first.readAt.duration(to: .now))
         } catch {
-            postpone(jobs.map(\.parsed), step: "write", error: error)
+            postpone(jobs.map(\.parsed), step: "write", outage: writeOutage, error: error)
         }
     }
 
+    /// Puts jobs that nothing was done for yet back to the front of the queue.
+    private func giveBack(_ jobs: [ParsedJob]) {
+        for parsed in jobs { recorder.submit(untouched(parsed, ending: .givenBack, now: wallClock.now)) }
+    }
+
+    private func untouched(_ parsed: ParsedJob, ending: JobEnding, now: Timestamp) -> Conclusion {
+        Conclusion(
+            job: parsed.job,
+            record: DeliveryRecord(
+                messageID: parsed.messageID,
+                userID: parsed.content.userID.rawValue,
+                category: parsed.category.id
+            ),
+            ending: ending,
+            at: now
+        )
+    }
+
     /// An outage of ours moves the group without counting an attempt, and holds back the next claim.
-    private func postpone(_ jobs: [ParsedJob], step: String, error: any Error) {
+    private func postpone(_ jobs: [ParsedJob], step: String, outage: OutageGate, error: any Error) {
         metrics.failure(step).increment()
         let pause = outage.failed()
         telemetry.logger.error(
@@ -195,16 +232,7 @@ package final class DeliveryEngine: Sendable {
         let now = wallClock.now
         for parsed in jobs {
             recorder.submit(
-                Conclusion(
-                    job: parsed.job,
-                    record: DeliveryRecord(
-                        messageID: parsed.messageID,
-                        userID: parsed.content.userID.rawValue,
-                        category: parsed.category.id
-                    ),
-                    ending: .again(at: now + pause, countsAttempt: false, reason: nil),
-                    at: now
-                )
+                untouched(parsed, ending: .again(at: now + pause, countsAttempt: false, reason: nil), now: now)
             )
         }
     }
@@ -223,7 +251,7 @@ package final class DeliveryEngine: Sendable {
             guard !held.isEmpty, !Task.isCancelled else { continue }
             do {
                 let lost = try await ports.jobs.extend(held)
-                if !lost.isEmpty { inFlight.markLost(lost) }
+                if !lost.isEmpty { inFlight.markLost(lost, among: held) }
             } catch {
                 metrics.failure("extend").increment()
                 telemetry.logger.warning("renewing locks failed", ["error": .error(error)])

@@ -8,6 +8,7 @@ struct DeliveryRun: Sendable {
     let configuration: EngineConfiguration
 
     private var parsed: ParsedJob { job.parsed }
+    private var wasSent: Bool { job.recipient.stored?.status == .sent }
 
     /// What the devices' answers come to.
     func conclusion(answers: [Int64: SendResult]) -> Conclusion {
@@ -38,11 +39,13 @@ struct DeliveryRun: Sendable {
             record.status = status
             record.reason = reason
             ending = .again(at: now + after, countsAttempt: countsAttempt, reason: reason)
+            // A message counts as sent once: when its first device took it.
+            if status == .sent, !wasSent { outcome = status.rawValue }
         case .end(let status, let reason):
             record.status = status
             record.reason = reason
             ending = Conclusion.ending(status, reason: reason)
-            outcome = status.rawValue
+            if !(status == .sent && wasSent) { outcome = status.rawValue }
             if status != .sent, !record.events.contains(where: { $0.kind == DeliveryEvent.Kind(status) }) {
                 record.events.append(parsed.event(DeliveryEvent.Kind(status), at: now, gate: "send", reason: reason))
             }

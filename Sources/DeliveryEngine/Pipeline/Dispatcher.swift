@@ -150,7 +150,7 @@ struct Dispatcher: Sendable {
 
 extension ApprovedJob {
     /// Whether the row stands but lost its slot to a deferral, so that the new week must be written to it.
-    var needsWeek: Bool { recipient.stored?.status == .pending && recipient.stored?.weekKey == nil }
+    var needsWeek: Bool { recipient.stored.map { $0.status == .pending && !$0.passedCaps } ?? false }
 }
 
 /// Gathers the answers of one message's devices.

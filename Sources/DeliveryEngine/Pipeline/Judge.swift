@@ -6,6 +6,7 @@ struct Judge: Sendable {
     let ports: EnginePorts
     let globalCap: Int
     let claimLimit: Int
+    let attemptsPerDevice: Int
     let checkpoint: Checkpoint.Hook
 
     struct Judgement {
@@ -32,7 +33,9 @@ struct Judge: Sendable {
         var judgement = Judgement()
         var passed: [(job: ParsedJob, recipient: Recipient, needsSlot: Bool)] = []
         for (job, recipient) in zip(jobs, batch.recipients) {
-            switch RunPlan(job: job, recipient: recipient, now: batch.now, claimLimit: claimLimit) {
+            let limit = job.job.attemptsLimit ?? attemptsPerDevice
+            switch RunPlan(job: job, recipient: recipient, now: batch.now, claimLimit: claimLimit, attemptLimit: limit)
+            {
             case .conclude(let status, let reason, let gate):
                 judgement.concluded.append(conclude(job, recipient, status, reason, gate: gate, now: batch.now))
             case .deferred(let until):
@@ -55,11 +58,11 @@ struct Judge: Sendable {
             switch answer {
             case .categoryFull:
                 judgement.concluded.append(
-                    conclude(job, recipient, .suppressed, "cap_category", gate: "rate_limit", now: batch.now)
+                    refuse(job, recipient, "cap_category", now: batch.now)
                 )
             case .globalFull:
                 judgement.concluded.append(
-                    conclude(job, recipient, .suppressed, "cap_global", gate: "rate_limit", now: batch.now)
+                    refuse(job, recipient, "cap_global", now: batch.now)
                 )
             case .taken, .uncounted, nil:
                 judgement.approved.append(
@@ -75,6 +78,12 @@ struct Judge: Sendable {
             }
         }
         return judgement
+    }
+
+    /// No slot is left. What may have arrived is not unsaid by that.
+    private func refuse(_ job: ParsedJob, _ recipient: Recipient, _ reason: String, now: Timestamp) -> Conclusion {
+        let status: MessageStatus = recipient.stored?.mayHaveArrived == true ? .unknown : .suppressed
+        return conclude(job, recipient, status, reason, gate: "rate_limit", now: now)
     }
 
     private func conclude(
@@ -96,11 +105,7 @@ struct Judge: Sendable {
             events.append(job.event(.duplicate, at: now, reason: status.rawValue))
         }
         let ownsRow = stored != nil && !collides
-        // The slot is only certain to be free again when nothing can have arrived.
-        let freed = stored.flatMap { stored -> CapClaim? in
-            guard isNews, ownsRow, let week = stored.weekKey, !stored.mayHaveArrived else { return nil }
-            return job.capClaim(week: week, globalCap: globalCap)
-        }
+        let freed = collides ? nil : heldSlot(job, recipient, status: status)
         return Conclusion(
             job: job.job,
             record: DeliveryRecord(
@@ -116,6 +121,19 @@ struct Judge: Sendable {
             outcome: isNews ? status.rawValue : "duplicate",
             at: now
         )
+    }
+
+    /// The slot that an earlier run may still hold, for a message that reached nobody. Freeing a slot that was never taken, or was
+    /// freed before, changes nothing: so a run that was cut short anywhere is made good by the next.
+    private func heldSlot(_ job: ParsedJob, _ recipient: Recipient, status: MessageStatus) -> CapClaim? {
+        guard [.failed, .expired, .suppressed, .cancelled].contains(status) else { return nil }
+        if let stored = recipient.stored {
+            guard let week = stored.weekKey, !stored.mayHaveArrived else { return nil }
+            return job.capClaim(week: week, globalCap: globalCap)
+        }
+        // Killed, or postponed, between gate 4 and the write: the slot has no row yet.
+        guard job.job.attemptsStarted > 1 else { return nil }
+        return job.capClaim(week: recipient.weekKey, globalCap: globalCap)
     }
 
     private func deferral(_ job: ParsedJob, _ recipient: Recipient, until: Timestamp, now: Timestamp) -> Conclusion {
@@ -139,7 +157,7 @@ struct Judge: Sendable {
                 clearsWeek: week != nil
             ),
             ending: .again(at: until, countsAttempt: false, reason: nil),
-            giveBack: week.map { job.capClaim(week: $0, globalCap: globalCap) },
+            giveBack: heldSlot(job, recipient, status: .expired),
             outcome: nil,
             at: now
         )

@@ -17,6 +17,8 @@ final class Recorder: Sendable {
     private let checkpoint: Checkpoint.Hook
     private let telemetry: Telemetry
     private let metrics: EngineMetrics
+    private let deadTokens: DeadTokens
+    private let slotReturns: SlotReturns
     /// Bounded by the jobs in flight: each has at most one conclusion.
     private let inbox: BoundedChannel<Conclusion>
 
@@ -39,6 +41,17 @@ final class Recorder: Sendable {
         self.telemetry = telemetry
         self.metrics = metrics
         inbox = BoundedChannel(capacity: .max)
+        deadTokens = DeadTokens(
+            tokens: ports.tokens,
+            telemetry: telemetry,
+            failures: metrics.failure("invalidate")
+        )
+        slotReturns = SlotReturns(
+            caps: ports.caps,
+            clock: clock,
+            telemetry: telemetry,
+            failures: metrics.failure("give_back")
+        )
     }
 
     /// Takes a conclusion, from any thread.
@@ -53,6 +66,7 @@ final class Recorder: Sendable {
 
     /// Works until `finish` was called and all is recorded. Ending jobs overlaps with recording the next group.
     func run() async {
+        let returning = Task { await self.slotReturns.run() }
         let recorded = BoundedChannel<[Conclusion]>(capacity: 2)
         await withTaskGroup(of: Void.self) { group in
             group.addTask { [self] in
@@ -67,6 +81,8 @@ final class Recorder: Sendable {
                 while let batch = await recorded.receive() { await end(batch) }
             }
         }
+        returning.cancel()
+        await returning.value
     }
 
     private func collect() async -> [Conclusion] {
@@ -79,13 +95,8 @@ final class Recorder: Sendable {
     }
 
     private func record(_ batch: [Conclusion]) async -> [Conclusion] {
-        var batch = batch
-        for index in batch.indices {
-            if inFlight.isLost(batch[index].job.id) { batch[index] = batch[index].withoutLock() }
-            for token in batch[index].invalidations {
-                batch[index].record.events += await invalidate(token, of: batch[index])
-            }
-        }
+        let owned = batch.map { inFlight.isLost($0.job) ? $0.withoutLock() : $0 }
+        let batch = await deadTokens.putAway(in: owned)
         checkpoint(.afterInvalidation)
         let records = batch.map(\.record).filter { !$0.isEmpty }
         let done = await persist("record", count: records.count) { [ports] in try await ports.outcomes.record(records) }
@@ -95,58 +106,21 @@ final class Recorder: Sendable {
             release(batch)
             return []
         }
-        let freed = batch.compactMap(\.giveBack)
-        // A slot that cannot be freed within the patience is lost until its week ends, which errs on the quiet side.
-        _ = await persist("give_back", count: freed.count) { [ports] in try await ports.caps.giveBack(freed) }
+        await slotReturns.giveBack(batch.compactMap(\.giveBack))
         checkpoint(.afterGiveBack)
         return batch
     }
 
-    private func invalidate(_ token: TokenInvalidation, of conclusion: Conclusion) async -> [DeliveryEvent] {
-        do {
-            let result = try await ports.tokens.invalidate(token)
-            var events: [DeliveryEvent] = []
-            func add(_ kind: DeliveryEvent.Kind) {
-                var event = DeliveryEvent(
-                    kind: kind,
-                    messageID: conclusion.record.messageID,
-                    userID: conclusion.record.userID,
-                    category: conclusion.record.category?.rawValue,
-                    jobID: conclusion.job.id,
-                    attemptsStarted: conclusion.job.attemptsStarted,
-                    attempt: 0,
-                    at: conclusion.at,
-                    reason: token.reason
-                )
-                event.device = "\(token.deviceRowID):\(token.token.prefix(8))…"
-                events.append(event)
-            }
-            if result.tokenRemoved { add(.tokenInvalidated) }
-            if result.permissionRevoked { add(.permissionRevoked) }
-            return events
-        } catch {
-            // The token stays and will be reported dead again by its next push.
-            metrics.failure("invalidate").increment()
-            telemetry.logger.warning("invalidating a token failed", ["error": .error(error)])
-            return []
-        }
-    }
-
     private func end(_ batch: [Conclusion]) async {
         guard !batch.isEmpty else { return }
-        let endings = batch.filter { !inFlight.isLost($0.job.id) }
-            .map { EndedJob(id: $0.job.id, token: $0.job.token, ending: $0.ending) }
-        let lost = Mutex<Set<String>>([])
-        _ = await persist("end", count: endings.count) { [ports] in
-            let ids = try await ports.jobs.end(endings)
-            lost.withLock { $0 = ids }
-        }
+        let owned = batch.filter { !inFlight.isLost($0.job) }
+        // Two calls, so that trying the second again does not end the jobs of the first twice.
+        let (finishing, moving) = (owned.filter(\.ending.isFinal), owned.filter { !$0.ending.isFinal })
+        let ended = await endGroup(finishing) + endGroup(moving)
         checkpoint(.afterEnd)
-        let lostIDs = lost.withLock { $0 }
-        if !lostIDs.isEmpty { await reportLost(batch.filter { lostIDs.contains($0.job.id) }) }
         release(batch)
         var counts: [OutcomeCount: Int] = [:]
-        for conclusion in batch {
+        for conclusion in ended {
             guard let outcome = conclusion.outcome else { continue }
             metrics.outcome(outcome, category: conclusion.record.category?.rawValue).increment()
             counts[
@@ -155,6 +129,20 @@ final class Recorder: Sendable {
             ] += 1
         }
         if !counts.isEmpty, let moment = batch.first?.at { await ports.statistics.add(counts, at: moment) }
+    }
+
+    /// Ends jobs in the queue and answers those that were ours to end.
+    private func endGroup(_ batch: [Conclusion]) async -> [Conclusion] {
+        let endings = batch.map { EndedJob(id: $0.job.id, token: $0.job.token, ending: $0.ending) }
+        let lost = Mutex<Set<String>>([])
+        let done = await persist("end", count: endings.count) { [ports] in
+            let ids = try await ports.jobs.end(endings)
+            lost.withLock { $0 = ids }
+        }
+        guard done else { return [] }
+        let lostIDs = lost.withLock { $0 }
+        if !lostIDs.isEmpty { await reportLost(batch.filter { lostIDs.contains($0.job.id) }) }
+        return batch.filter { !lostIDs.contains($0.job.id) }
     }
 
     private func reportLost(_ batch: [Conclusion]) async {
@@ -172,7 +160,7 @@ final class Recorder: Sendable {
     }
 
     private func release(_ batch: [Conclusion]) {
-        inFlight.remove(batch.map(\.job.id))
+        inFlight.remove(batch.map(\.job))
         slots.release(batch.count)
     }
 

@@ -60,6 +60,14 @@ package enum JobEnding: Sendable, Equatable {
     case again(at: Timestamp, countsAttempt: Bool, reason: String?)
     /// Back to the front of the queue, as if never taken.
     case givenBack
+
+    /// Whether the job is over.
+    package var isFinal: Bool {
+        switch self {
+        case .completed, .failed: true
+        case .again, .givenBack: false
+        }
+    }
 }
 
 /// A job with its ending.

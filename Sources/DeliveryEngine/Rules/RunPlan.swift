@@ -10,13 +10,13 @@ enum RunPlan: Equatable {
     /// It is to be sent; `needsSlot` says whether weekly slots must be taken first.
     case deliver(needsSlot: Bool)
 
-    init(job: ParsedJob, recipient: Recipient, now: Timestamp, claimLimit: Int) {
+    init(job: ParsedJob, recipient: Recipient, now: Timestamp, claimLimit: Int, attemptLimit: Int) {
         let stored = recipient.stored
         if let stored, stored.userID != job.content.userID.rawValue || stored.category != job.category.id.rawValue {
             self = .conclude(.failed, reason: "id_collision", gate: "identity")
             return
         }
-        if let stored, let finished = Self.finished(stored, job: job, now: now) {
+        if let stored, let finished = Self.finished(stored, job: job, now: now, attemptLimit: attemptLimit) {
             self = finished
             return
         }
@@ -42,7 +42,7 @@ enum RunPlan: Equatable {
             recipient: recipient
         )
         guard let (gate, answer) = GateChain.judge(candidate, now: now) else {
-            self = .deliver(needsSlot: stored?.status != .pending || stored?.weekKey == nil)
+            self = .deliver(needsSlot: !(stored?.status == .pending && stored?.passedCaps == true))
             return
         }
         // What may have arrived is neither unsent nor sent later: it ends as it stands.
@@ -57,14 +57,18 @@ enum RunPlan: Equatable {
     }
 
     /// The plan for a message whose row says that it is over, or nearly.
-    private static func finished(_ stored: StoredMessage, job: ParsedJob, now: Timestamp) -> RunPlan? {
+    private static func finished(
+        _ stored: StoredMessage,
+        job: ParsedJob,
+        now: Timestamp,
+        attemptLimit: Int
+    ) -> RunPlan? {
         switch stored.status {
         case .pending, .failed: return nil
         case .unknown, .expired, .suppressed, .cancelled:
             return .conclude(stored.status, reason: stored.reason, gate: nil)
         case .sent:
-            let limit = job.job.attemptsLimit ?? Int.max
-            let outstanding = stored.deliveries.values.contains { $0.isOutstanding(limit: limit) }
+            let outstanding = stored.deliveries.values.contains { $0.isOutstanding(limit: attemptLimit) }
             return outstanding && now < job.deadline ? nil : .conclude(.sent, reason: nil, gate: nil)
         }
     }

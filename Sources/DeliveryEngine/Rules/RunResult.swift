@@ -34,7 +34,7 @@ package struct RunResult: Sendable, Equatable {
         var counts = false
         for (device, answer) in answers.sorted(by: { $0.key < $1.key }) {
             let earlier = before[device]
-            let merged = Self.merge(earlier, answer)
+            let merged = Self.merge(earlier, answer, limit: policy.limit)
             deliveries[device] = merged
             guard merged.isOutstanding(limit: policy.limit) else { continue }
             switch answer {
@@ -69,14 +69,16 @@ package struct RunResult: Sendable, Equatable {
         }
     }
 
-    private static func merge(_ earlier: DeviceDelivery?, _ answer: SendResult) -> DeviceDelivery {
+    private static func merge(_ earlier: DeviceDelivery?, _ answer: SendResult, limit: Int) -> DeviceDelivery {
         let attempts = earlier?.attempts ?? 0
         return switch answer {
         case .accepted: DeviceDelivery(state: .accepted, attempts: attempts + 1)
+        // What may have arrived once stays so: a later refusal does not prove that it did not. It ends the attempts, though.
         case .dead(let reason, _), .rejected(let reason):
-            DeviceDelivery(state: .dead, attempts: attempts + 1, reason: reason)
+            earlier?.state == .unknown
+                ? DeviceDelivery(state: .unknown, attempts: max(attempts + 1, limit), reason: reason)
+                : DeviceDelivery(state: .dead, attempts: attempts + 1, reason: reason)
         case .retry(let reason, _):
-            // What may have arrived once stays so: a later refusal does not prove that it did not.
             DeviceDelivery(
                 state: earlier?.state == .unknown ? .unknown : .retry,
                 attempts: attempts + 1,

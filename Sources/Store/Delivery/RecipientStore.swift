@@ -74,7 +74,9 @@ package struct RecipientStore: Sendable {
         return """
             SELECT q.position, moment.now,
                 coalesce(p.ios_permission_status = 'granted', false) AS granted,
-                p.silence_until, p.language,
+                CASE WHEN isfinite(p.silence_until) THEN p.silence_until
+                WHEN p.silence_until > moment.now THEN timestamptz '9999-12-31 00:00:00+00' END AS silence_until,
+            p.language,
                 p.categories -> q.category ->> 'enabled' AS switch,
                 extract(epoch FROM wall.time::time)::int / 60 AS local_minute,
                 to_char(wall.time, 'IYYY-"W"IW') AS week_key,
@@ -82,7 +84,7 @@ package struct RecipientStore: Sendable {
                     AT TIME ZONE wall.zone AS next_opening,
                 coalesce(by_message.reason, by_source.reason, by_user.reason) AS cancellation,
                 m.user_id AS stored_user, m.category AS stored_category, m.status AS stored_status,
-                m.reason AS stored_reason, m.week_key AS stored_week, m.deliveries AS stored_deliveries,
+                m.reason AS stored_reason, m.week_key AS stored_week, m.cap_open AS stored_cap_open, m.deliveries AS stored_deliveries,
                 d.id AS device, d.provider, d.environment, d.topic, d.token, d.registered_at
             FROM (SELECT clock_timestamp() AS now) AS moment
             CROSS JOIN unnest(
@@ -149,6 +151,7 @@ package struct RecipientStore: Sendable {
             status: status,
             reason: try row.optionalString("stored_reason"),
             weekKey: try row.optionalString("stored_week"),
+            isCapOpen: try row.bool("stored_cap_open"),
             deliveries: try DeliveriesJSON.decode(row.json("stored_deliveries"))
         )
     }

@@ -1,0 +1,163 @@
+import Kernel
+import NotificationBus
+import NotificationContract
+import Notifications
+import Observability
+import Synchronization
+import Testing
+
+@testable import DeliveryEngine
+
+/// The engine's ports in memory: every call is answered by a rule that a test may change, and remembered.
+final class MemoryPorts: JobLeasing, RecipientReading, CapTaking, MessageWriting, PushSending, OutcomeRecording,
+    TokenInvalidating, StatisticsCounting
+{
+    struct Outage: Error {}
+
+    struct State {
+        var queue: [LeasedJob] = []
+        var ended: [EndedJob] = []
+        var extended: [String] = []
+        var lost: Set<String> = []
+        var recipients: [String: Recipient] = [:]
+        var capAnswer = CapAnswer.taken
+        var givenBack: [CapClaim] = []
+        var giveBackFails = false
+        var readFails = false
+        var writeFails = false
+        var recordFails = false
+        var written: [NewMessage] = []
+        var answer = SendResult.accepted
+        var pushes: [DevicePush] = []
+        var records: [DeliveryRecord] = []
+        var claims = 0
+        var isStopped = false
+        var waiters: [CheckedContinuation<Void, Never>] = []
+    }
+
+    let state = Mutex(State())
+    let now = Timestamp(milliseconds: 1_796_117_400_000)
+
+    func change(_ body: (inout State) -> Void) {
+        let waiters = state.withLock { state in
+            body(&state)
+            defer { state.waiters = [] }
+            return state.waiters
+        }
+        for waiter in waiters { waiter.resume() }
+    }
+
+    func read<Value: Sendable>(_ body: (State) -> Value) -> Value { state.withLock { body($0) } }
+
+    /// Returns once the condition holds; it is looked at after every call of a port.
+    func until(_ condition: (State) -> Bool) async {
+        while !read(condition) {
+            await withCheckedContinuation { continuation in
+                let holds = state.withLock { state in
+                    if condition(state) { return true }
+                    state.waiters.append(continuation)
+                    return false
+                }
+                if holds { continuation.resume() }
+            }
+        }
+    }
+
+    func add(_ user: String, category: CategoryID = .lifecycle, claims: Int = 1) {
+        change { state in
+            state.queue.append(
+                LeasedJob(
+                    id: "job-\(user)-\(claims)",
+                    token: "t",
+                    data: #"{"userId":"\#(user)","category":"\#(category)","body":"Hi"}"#,
+                    timestamp: now,
+                    delay: .zero,
+                    attemptsStarted: claims,
+                    attemptsLimit: nil,
+                    deferredFailure: nil
+                )
+            )
+        }
+    }
+
+    func claim(limit: Int, prioritizedLimit: Int) async throws -> LeasedGroup {
+        let jobs = state.withLock { state in
+            state.claims += 1
+            let jobs = Array(state.queue.prefix(limit))
+            state.queue.removeFirst(jobs.count)
+            return jobs
+        }
+        return LeasedGroup(jobs: jobs, nextDue: nil)
+    }
+
+    func waitForWork(nextDue: Timestamp?) async {
+        await until { !$0.queue.isEmpty || $0.isStopped }
+    }
+
+    func extend(_ jobs: [(id: String, token: String)]) async throws -> Set<String> {
+        change { $0.extended += jobs.map(\.id) }
+        return read(\.lost)
+    }
+
+    func end(_ jobs: [EndedJob]) async throws -> Set<String> {
+        change { $0.ended += jobs }
+        return read(\.lost)
+    }
+
+    func recoverStalled() async throws {}
+
+    func recipients(for queries: [RecipientQuery]) async throws -> RecipientBatch {
+        if read(\.readFails) { throw Outage() }
+        let known = read(\.recipients)
+        return RecipientBatch(now: now, recipients: queries.map { known[$0.userID.rawValue] ?? Self.reachable })
+    }
+
+    static let reachable = Recipient(
+        isPermissionGranted: true,
+        devices: [
+            RecipientDevice(
+                id: 1,
+                provider: .apns,
+                token: "aabbccddeeff",
+                environment: .production,
+                topic: "app",
+                registeredAt: Timestamp(milliseconds: 0)
+            )
+        ],
+        categorySwitch: true,
+        localMinute: 720,
+        weekKey: "2026-W49"
+    )
+
+    func take(_ claims: [CapClaim]) async -> [CapAnswer] {
+        let answer = read(\.capAnswer)
+        return claims.map { _ in answer }
+    }
+
+    func giveBack(_ claims: [CapClaim]) async throws {
+        if read(\.giveBackFails) { throw Outage() }
+        change { $0.givenBack += claims }
+    }
+
+    func write(_ messages: [NewMessage], reopening: Set<MessageID>) async throws -> [WriteResult] {
+        if read(\.writeFails) { throw Outage() }
+        change { $0.written += messages }
+        return messages.map { _ in .written }
+    }
+
+    func send(_ push: DevicePush, completion: @escaping @Sendable (SendResult) -> Void) {
+        change { $0.pushes.append(push) }
+        completion(read(\.answer))
+    }
+
+    func record(_ records: [DeliveryRecord]) async throws {
+        if read(\.recordFails) { throw Outage() }
+        change { $0.records += records }
+    }
+
+    func invalidate(_ token: TokenInvalidation) async throws -> InvalidationResult {
+        InvalidationResult(tokenRemoved: true, permissionRevoked: true)
+    }
+
+    func add(_ counts: [OutcomeCount: Int], at moment: Timestamp) async {}
+}

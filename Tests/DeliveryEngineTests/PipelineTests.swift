@@ -1,0 +1,193 @@
+import Kernel
+import NotificationBus
+import NotificationContract
+import Notifications
+import Observability
+import Testing
+
+@testable import DeliveryEngine
+
+/// The stages together, over ports in memory.
+@Suite(.timeLimit(.minutes(1)))
+struct PipelineTests {
+    private func withEngine(
+        _ configure: (inout EngineConfiguration) -> Void = { _ in },
+        _ body: (MemoryPorts) async throws -> Void
+    ) async throws {
+        let ports = MemoryPorts()
+        let catalog = Catalog(texts: [:], appName: "App")
+        var configuration = EngineConfiguration()
+        configure(&configuration)
+        let engine = DeliveryEngine(
+            ports: EnginePorts(
+                jobs: ports,
+                recipients: ports,
+                caps: ports,
+                messages: ports,
+                push: ports,
+                outcomes: ports,
+                tokens: ports,
+                statistics: ports
+            ),
+            registry: .standard,
+            catalog: catalog,
+            parser: NotificationParser(registry: .standard, catalog: catalog, deeplinkSchemes: ["im"]),
+            identity: MessageIdentity(prefix: "p", queue: "q") { bytes in
+                (0..<32).map { index in bytes.reduce(UInt8(index)) { $0 &* 31 &+ $1 } }
+            },
+            configuration: configuration,
+            wallClock: FixedWallClock(ports.now),
+            telemetry: .silent()
+        )
+        let stop = BoundedChannel<Void>(capacity: 1)
+        let running = Task { await engine.run { _ = await stop.receive() } }
+        let outcome: Result<Void, any Error>
+        do { outcome = .success(try await body(ports)) } catch { outcome = .failure(error) }
+        stop.finish()
+        ports.change { $0.isStopped = true }
+        await running.value
+        #expect(engine.jobsInFlight == 0)
+        try outcome.get()
+    }
+
+    @Test func `a job goes through every stage and is ended once`() async throws {
+        try await withEngine { ports in
+            ports.add("u1")
+            await ports.until { $0.ended.count == 1 }
+            let state = ports.read { $0 }
+            #expect(state.ended.first?.ending == .completed(returnValue: #"{"outcome":"sent","reason":null}"#))
+            #expect(state.pushes.count == 1)
+            #expect(state.written.count == 1)
+            #expect(state.records.flatMap(\.events).map(\.kind) == [.enqueued, .sent])
+        }
+    }
+
+    @Test func `a failed write postpones the group without an attempt, and holds back the next claim`() async throws {
+        try await withEngine { ports in
+            ports.change { $0.writeFails = true }
+            ports.add("u1")
+            await ports.until { $0.ended.count == 1 }
+            let (ending, claims) = ports.read { ($0.ended[0].ending, $0.claims) }
+            guard case .again(let moment, false, _) = ending else {
+                Issue.record("\(ending)")
+                return
+            }
+            #expect(moment >= ports.now + .seconds(1))
+            ports.add("u2")
+            // The next group is only claimed when the pause is over, although reading works.
+            #expect(ports.read(\.claims) <= claims + 1)
+            ports.change { $0.writeFails = false }
+            await ports.until { $0.ended.count == 2 }
+        }
+    }
+
+    @Test func `a slot taken by a run that was cut short before its write comes back when a gate refuses (R2)`()
+        async throws
+    {
+        try await withEngine { ports in
+            var silent = MemoryPorts.reachable
+            silent.silenceUntil = ports.now + .seconds(3600)
+            ports.change { [silent] in $0.recipients["u1"] = silent }
+            ports.add("u1", claims: 2)
+            await ports.until { !$0.givenBack.isEmpty }
+            #expect(ports.read { $0.givenBack.map(\.weekKey) } == ["2026-W49"])
+        }
+    }
+
+    @Test(arguments: [MessageStatus.suppressed, .expired, .cancelled])
+    func `a row that is over gives its slot back again, in case the last run could not (R2)`(status: MessageStatus)
+        async throws
+    {
+        try await withEngine { ports in
+            var recipient = MemoryPorts.reachable
+            recipient.stored = StoredMessage(
+                userID: "u1",
+                category: "lifecycle",
+                status: status,
+                weekKey: "2026-W48"
+            )
+            ports.change { [recipient] in $0.recipients["u1"] = recipient }
+            ports.add("u1", claims: 2)
+            await ports.until { !$0.ended.isEmpty && !$0.givenBack.isEmpty }
+            #expect(ports.read { $0.givenBack.map(\.weekKey) } == ["2026-W48"])
+        }
+    }
+
+    @Test func `caps that are away hold up nobody, and the slot is freed when they are back (R3)`() async throws {
+        try await withEngine { ports in
+            ports.change {
+                $0.answer = .dead(reason: "Unregistered", at: nil)
+                $0.giveBackFails = true
+            }
+            ports.add("u1")
+            await ports.until { $0.ended.count == 1 }
+            #expect(ports.read(\.givenBack).isEmpty)
+            ports.change {
+                $0.giveBackFails = false
+                $0.answer = .accepted
+            }
+            ports.add("u2")
+            await ports.until { $0.ended.count == 2 }
+        }
+    }
+
+    @Test func `a lost lock records acceptances and the loss, and ends nothing (E10)`() async throws {
+        try await withEngine { ports in
+            ports.change { $0.lost = ["job-u1-1"] }
+            ports.add("u1")
+            await ports.until { $0.records.contains { $0.events.contains { $0.kind == .lockLost } } }
+            let last = ports.read { $0.records.last }
+            #expect(last?.status == nil)
+            #expect(last?.events.map(\.kind) == [.lockLost])
+        }
+    }
+
+    @Test func `one that may have arrived is unknown, not suppressed, when its week is full`() async throws {
+        try await withEngine { ports in
+            var recipient = MemoryPorts.reachable
+            recipient.stored = StoredMessage(
+                userID: "u1",
+                category: "reminder",
+                status: .pending,
+                deliveries: [1: DeviceDelivery(state: .unknown, attempts: 1)]
+            )
+            ports.change { [recipient] in
+                $0.recipients["u1"] = recipient
+                $0.capAnswer = .categoryFull
+            }
+            ports.add("u1", category: .reminder, claims: 2)
+            await ports.until { !$0.ended.isEmpty }
+            #expect(
+                ports.read { $0.ended.first?.ending }
+                    == .completed(returnValue: #"{"outcome":"unknown","reason":"cap_category"}"#)
+            )
+        }
+    }
+}
+
+struct InFlightJobsTests {
+    private func job(_ token: String) -> LeasedJob {
+        LeasedJob(
+            id: "1",
+            token: token,
+            data: "",
+            timestamp: nil,
+            delay: .zero,
+            attemptsStarted: 1,
+            attemptsLimit: nil,
+            deferredFailure: nil
+        )
+    }
+
+    @Test func `a job taken again by the same worker is another lease`() {
+        let jobs = InFlightJobs()
+        jobs.add([job("first")])
+        let asked = jobs.held
+        jobs.add([job("second")])
+        jobs.markLost(["1"], among: asked)
+        #expect(jobs.isLost(job("first")))
+        #expect(!jobs.isLost(job("second")))
+        jobs.remove([job("first")])
+        #expect(jobs.held.map(\.token) == ["second"])
+    }
+}
