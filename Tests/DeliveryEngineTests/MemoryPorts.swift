@@ -92,6 +92,8 @@ final class MemoryPorts: JobLeasing, RecipientReading, CapTaking, MessageWriting
 
     func waitForWork(nextDue: Timestamp?) async {
         await until { !$0.queue.isEmpty || $0.isStopped }
+        // A wait that ends at once over and over would keep the stop itself from being heard.
+        if read(\.isStopped) { await Task.yield() }
     }
 
     func extend(_ jobs: [(id: String, token: String)]) async throws -> Set<String> {
