@@ -50,9 +50,23 @@ extension ConfigReader {
     }
 }
 
-/// A text without the password of the URL it may be: `redis://user:***@host`.
+/// A text without the passwords of the URL it may be: `redis://user:***@host`, `postgresql:///db?password=***`.
 func withoutPassword(_ text: String) -> String {
     guard let scheme = text.firstRange(of: "://") else { return text }
+    return withoutQueryPasswords(withoutUserPassword(text, after: scheme))
+}
+
+private func withoutQueryPasswords(_ text: String) -> String {
+    guard let question = text.firstIndex(of: "?") else { return text }
+    let parameters = text[text.index(after: question)...].split(separator: "&", omittingEmptySubsequences: false)
+    let shown = parameters.map { parameter in
+        let name = parameter.prefix { $0 != "=" }
+        return name.lowercased().hasSuffix("password") ? "\(name)=***" : String(parameter)
+    }
+    return text[...question] + shown.joined(separator: "&")
+}
+
+private func withoutUserPassword(_ text: String, after scheme: Range<String.Index>) -> String {
     let rest = text[scheme.upperBound...]
     let authority = rest.prefix { $0 != "/" && $0 != "?" && $0 != "#" }
     guard let at = authority.lastIndex(of: "@"), let colon = authority[..<at].firstIndex(of: ":") else { return text }

@@ -66,6 +66,21 @@ struct ConfigReaderTests {
         #expect(ListenAddress(text) == nil)
     }
 
+    @Test(arguments: [
+        ("redis://user:hunter2@host:1", "redis://user:***@host:1"),
+        (
+            "postgresql://u@h/db?password=hunter2&connect_timeout=3",
+            "postgresql://u@h/db?password=***&connect_timeout=3"
+        ),
+        ("postgresql://u:hunter2@h/db?sslpassword=hunter2", "postgresql://u:***@h/db?sslpassword=***"),
+        ("unix:///run/redis.sock?password=hunter2", "unix:///run/redis.sock?password=***"),
+    ])
+    func `the effective configuration hides passwords wherever a URL carries them`(url: String, shown: String) throws {
+        let reader = ConfigReader(environment: ["SOME_URL": url])
+        _ = reader.required("SOME_URL", "Set it.") { $0 }
+        #expect(reader.effective.map(\.shown) == [shown])
+    }
+
     @Test func `secrets appear in no text`() throws {
         let secret = "s3cr3t-that-nobody-may-see"
         let reader = ConfigReader(environment: [

@@ -123,7 +123,7 @@ struct DeviceStoreTests {
         }
     }
 
-    @Test func `a caller without a bearer makes rows of nobody and cannot touch a user's (§7)`() async throws {
+    @Test func `a caller without a bearer makes rows of nobody and cannot touch a user's (G1)`() async throws {
         try await withMigratedDatabase { database in
             let alice = try #require(alice)
             let store = DeviceStore(pool: database.pool)
@@ -234,7 +234,7 @@ struct DeviceStoreTests {
         }
     }
 
-    @Test func `registrations and verdicts at once leave permission and devices in agreement (§7)`() async throws {
+    @Test func `registrations and verdicts at once leave permission and devices in agreement (E9)`() async throws {
         try await withMigratedDatabase { database in
             let (alice, bob) = (try #require(alice), try #require(bob))
             let store = DeviceStore(pool: database.pool)

@@ -92,11 +92,11 @@ write_settings() {
     APNS_KEY_FILE="$workspace/keys/apns.p8" APNS_CA_FILE="$workspace/keys/simulator-cert.pem"
     JWT_PUBLIC_KEY_FILE="$workspace/keys/jwt-public.pem"
     SERVICE_CREDENTIALS_FILE="$workspace/keys/service-credentials.json"
+    install -m 600 /dev/null "$workspace/settings"
     for name in DATABASE_URL REDIS_URL APNS_HOST APNS_PORT APNS_ENVIRONMENT APNS_KEY_FILE APNS_KEY_ID APNS_TEAM_ID \
         APNS_TOPIC APNS_CA_FILE JWT_PUBLIC_KEY_FILE JWT_ISSUER JWT_AUDIENCE SERVICE_CREDENTIALS_FILE DEV_API_TOKEN; do
         printf 'export %s=%q\n' "$name" "${!name}"
     done >"$workspace/settings"
-    chmod 600 "$workspace/settings"
 }
 
 # stack_failed LOG MESSAGE
