@@ -32,13 +32,13 @@ package struct PostgresURL: Sendable, CustomStringConvertible {
         connectionString = text
     }
 
-    /// The URL without its password.
+    /// The URL without its password, and without its parameters, which may hold one too.
     package var description: String {
-        guard let at = connectionString.lastIndex(of: "@"),
-            let start = connectionString.firstRange(of: "://")?.upperBound,
-            start < at
-        else { return connectionString }
-        let user = connectionString[start..<at].prefix { $0 != ":" }
-        return "\(connectionString[..<start])\(user)@\(connectionString[connectionString.index(after: at)...])"
+        guard let start = connectionString.firstRange(of: "://")?.upperBound else { return "postgresql://" }
+        let rest = connectionString[start...]
+        let at = rest.prefix { $0 != "/" }.lastIndex(of: "@")
+        let user = at.map { rest[..<$0].prefix { $0 != ":" } + "@" } ?? ""
+        let place = rest[(at.map { connectionString.index(after: $0) } ?? start)...].prefix { $0 != "?" }
+        return "\(connectionString[..<start])\(user)\(place)"
     }
 }

@@ -51,9 +51,13 @@ extension ConfigReader {
 }
 
 /// A text without the passwords of the URL it may be: `redis://user:***@host`, `postgresql:///db?password=***`.
+///
+/// It rather hides too much than too little: parsers such as libpq's take a raw `?` or `#` within a password, and decode the
+/// names of parameters.
 func withoutPassword(_ text: String) -> String {
     guard let scheme = text.firstRange(of: "://") else { return text }
-    return withoutQueryPasswords(withoutUserPassword(text, after: scheme))
+    // The query first, so that an @ within a password there is not taken for the end of the user's part.
+    return withoutUserPassword(withoutQueryPasswords(text), after: scheme)
 }
 
 private func withoutQueryPasswords(_ text: String) -> String {
@@ -61,14 +65,28 @@ private func withoutQueryPasswords(_ text: String) -> String {
     let parameters = text[text.index(after: question)...].split(separator: "&", omittingEmptySubsequences: false)
     let shown = parameters.map { parameter in
         let name = parameter.prefix { $0 != "=" }
-        return name.lowercased().hasSuffix("password") ? "\(name)=***" : String(parameter)
+        return percentDecoded(name).lowercased().hasSuffix("password") ? "\(name)=***" : String(parameter)
     }
     return text[...question] + shown.joined(separator: "&")
 }
 
 private func withoutUserPassword(_ text: String, after scheme: Range<String.Index>) -> String {
-    let rest = text[scheme.upperBound...]
-    let authority = rest.prefix { $0 != "/" && $0 != "?" && $0 != "#" }
+    let authority = text[scheme.upperBound...].prefix { $0 != "/" }
     guard let at = authority.lastIndex(of: "@"), let colon = authority[..<at].firstIndex(of: ":") else { return text }
     return text[..<colon] + ":***" + text[at...]
+}
+
+private func percentDecoded(_ text: Substring) -> String {
+    var bytes: [UInt8] = []
+    var rest = text.utf8[...]
+    while let byte = rest.popFirst() {
+        let pair = String(Substring(rest.prefix(2)))
+        if byte == UInt8(ascii: "%"), pair.utf8.count == 2, let value = UInt8(pair, radix: 16) {
+            bytes.append(value)
+            rest = rest.dropFirst(2)
+        } else {
+            bytes.append(byte)
+        }
+    }
+    return String(decoding: bytes, as: UTF8.self)
 }

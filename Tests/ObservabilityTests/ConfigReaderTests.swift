@@ -73,6 +73,10 @@ struct ConfigReaderTests {
             "postgresql://u@h/db?password=***&connect_timeout=3"
         ),
         ("postgresql://u:hunter2@h/db?sslpassword=hunter2", "postgresql://u:***@h/db?sslpassword=***"),
+        ("postgresql://u:hun?ter2@h/db", "postgresql://u:***@h/db"),
+        ("postgresql://u:hun#ter2@h/db", "postgresql://u:***@h/db"),
+        ("postgresql://u@h/db?pass%77ord=hunter2", "postgresql://u@h/db?pass%77ord=***"),
+        ("redis://h:6379?password=hun@ter2", "redis://h:6379?password=***"),
         ("unix:///run/redis.sock?password=hunter2", "unix:///run/redis.sock?password=***"),
     ])
     func `the effective configuration hides passwords wherever a URL carries them`(url: String, shown: String) throws {

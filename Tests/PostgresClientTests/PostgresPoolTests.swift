@@ -254,8 +254,13 @@ struct PostgresPoolTests {
         #expect(error?.code == .configuration)
     }
 
-    @Test func `a URL prints without its password`() throws {
-        let url = try PostgresURL(parsing: "postgresql://user:hunter2@host:5432/db")
-        #expect(url.description == "postgresql://user@host:5432/db")
+    @Test(arguments: [
+        ("postgresql://user:hunter2@host:5432/db", "postgresql://user@host:5432/db"),
+        ("postgresql://u:hun?ter2@host/db", "postgresql://u@host/db"),
+        ("postgresql://u@host/db?password=hunter2", "postgresql://u@host/db"),
+        ("postgresql:///db?host=/run/postgresql", "postgresql:///db"),
+    ])
+    func `a URL prints without its password`(text: String, shown: String) throws {
+        #expect(try PostgresURL(parsing: text).description == shown)
     }
 }
