@@ -159,6 +159,24 @@ import Testing
         #expect(second.headers["idempotency-replayed"] == "true")
     }
 
+    @Test func `a key that holds no ids never makes an answer of acceptance`() async throws {
+        let fixture = try GatewayFixture()
+        _ = try await fixture.service(.post, Self.path, notification(), key: "k")
+        // As after a refusal whose answer could not be recorded.
+        fixture.memory.state.withLock { state in
+            for name in state.records.keys {
+                state.records[name]?.ids = []
+                state.records[name]?.answer = nil
+                state.records[name]?.isFree = true
+            }
+        }
+        let repeated = try await fixture.service(.post, Self.path, notification(), key: "k")
+        #expect(repeated.status == 409)
+        #expect(repeated.slug == "idempotency-key-incomplete")
+        #expect(fixture.memory.orders.count == 1)
+        #expect(try await fixture.service(.post, Self.path, notification(), key: "k-2").status == 202)
+    }
+
     @Test func `an outage frees the key and a repeat takes the same ids`() async throws {
         let fixture = try GatewayFixture()
         fixture.memory.state.withLock { $0.outage = Unavailable(dependency: "redis", reason: "refused") }

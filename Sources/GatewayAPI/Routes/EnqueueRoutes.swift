@@ -57,6 +57,9 @@ struct EnqueueRoutes: Sendable {
         let dues = if case .success(let drafts) = batch.drafts { drafts.map(\.scheduledFor) } else { [Timestamp?]() }
         return try await idempotency.run(request, body, credential, key, dues: dues) { ids in
             let drafts = try batch.drafts.get()
+            // A key whose first try was refused holds no ids. When that answer got lost and the request is acceptable by now,
+            // nothing must be called accepted without an id: the key is freed and the caller told to come again with a new one.
+            guard ids.count == drafts.count else { throw Problem.idempotencyIncomplete }
             let receipts = try await door.enqueue(zip(drafts, ids).map { $0.order($1) })
             return .data(batch.answer(receipts), status: 202)
         }

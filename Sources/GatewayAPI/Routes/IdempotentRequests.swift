@@ -123,6 +123,13 @@ extension Problem {
         detail: "This Idempotency-Key was used for another request."
     )
 
+    static let idempotencyIncomplete = Problem(
+        status: 409,
+        slug: "idempotency-key-incomplete",
+        title: "Conflict",
+        detail: "The first request with this Idempotency-Key was refused and left no message ids. Use a new key."
+    )
+
     static let idempotencyRunning = Problem(
         status: 409,
         slug: "idempotency-key-running",
