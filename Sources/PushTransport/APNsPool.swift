@@ -264,6 +264,8 @@ final class APNsPool: Sendable {
         if case .finish = decision.fate {} else { metrics.resends.increment() }
         // Before anyone hears of it, so that a caller who asks finds the reason.
         if let reason = decision.stop { telemetry.health.set(healthName, problem: reason) }
+        let wasPaused = state.withLock { $0.machine.pauseRest(now: now()) } != nil
+        defer { if decision.stop != nil, !wasPaused { reportWhenPauseEnds() } }
         run { state in
             let moment = now()
             var actions: [PoolMachine.Action] = []
@@ -380,6 +382,15 @@ final class APNsPool: Sendable {
     }
 
     private var healthName: String { "apns-\(environment.rawValue)" }
+
+    /// Without a push that connects anew nobody else would take the condition back.
+    private func reportWhenPauseEnds() {
+        guard let rest = state.withLock({ $0.machine.pauseRest(now: now()) }) else { return }
+        Task { [weak self] in
+            await self?.pause(rest + .milliseconds(1))
+            self?.reportHealth()
+        }
+    }
 
     private func reportHealth() {
         telemetry.health.set(healthName, problem: problem)

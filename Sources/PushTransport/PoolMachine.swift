@@ -77,6 +77,11 @@ struct PoolMachine: Sendable {
         pause.flatMap { now < $0.until ? $0.reason : nil }
     }
 
+    /// How long nothing will be sent, while that is so.
+    func pauseRest(now: ContinuousClock.Instant) -> Duration? {
+        pause.flatMap { now < $0.until ? now.duration(to: $0.until) : nil }
+    }
+
     // MARK: Pushes
 
     /// Takes a push.

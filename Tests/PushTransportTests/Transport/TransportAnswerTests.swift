@@ -126,6 +126,21 @@ struct TransportAnswerTests {
         }
     }
 
+    @Test(.timeLimit(.minutes(1)))
+    func `a pause ends by itself for readiness too, without another push`() async throws {
+        try await PushBench.run { bench in
+            bench.simulator.addFault(
+                FaultRule(
+                    .refuse(status: 403, reason: "InvalidProviderToken", timestamp: nil, retryAfter: nil),
+                    remaining: 1
+                )
+            )
+            _ = await bench.send(1)
+            #expect(!bench.telemetry.health.isReady)
+            while !bench.telemetry.health.isReady { try await Task.sleep(for: .milliseconds(5)) }
+        }
+    }
+
     @Test func `a stopped pool tries again after its pause`() async throws {
         try await PushBench.run { bench in
             bench.simulator.addFault(
