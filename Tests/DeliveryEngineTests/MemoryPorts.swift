@@ -49,16 +49,21 @@ final class MemoryPorts: JobLeasing, RecipientReading, CapTaking, MessageWriting
 
     func read<Value: Sendable>(_ body: (State) -> Value) -> Value { state.withLock { body($0) } }
 
-    /// Returns once the condition holds; it is looked at after every call of a port.
+    /// Returns once the condition holds; it is looked at after every call of a port. A test that runs out of its time goes on, to
+    /// fail at what it expects.
     func until(_ condition: (State) -> Bool) async {
-        while !read(condition) {
-            await withCheckedContinuation { continuation in
-                let holds = state.withLock { state in
-                    if condition(state) { return true }
-                    state.waiters.append(continuation)
-                    return false
+        while !read(condition), !Task.isCancelled {
+            await withTaskCancellationHandler {
+                await withCheckedContinuation { continuation in
+                    let goesOn = state.withLock { state in
+                        if condition(state) || Task.isCancelled { return true }
+                        state.waiters.append(continuation)
+                        return false
+                    }
+                    if goesOn { continuation.resume() }
                 }
-                if holds { continuation.resume() }
+            } onCancel: {
+                change { _ in }
             }
         }
     }
