@@ -146,8 +146,7 @@ let package = Package(
                 "Kernel", "Observability", "RedisClient", "PostgresClient", "JobQueue", "Notifications",
                 "NotificationBus", "Store",
             ],
-            path: "scripts/bench.d",
-            sources: ["Sources"]
+            path: "scripts/bench.d/Sources"
         ),
 
         // Tests
