@@ -21,6 +21,7 @@ let package = Package(
         .systemLibrary(name: "COpenSSL", providers: [.apt(["libssl-dev"])]),
         .systemLibrary(name: "CNghttp2", providers: [.apt(["libnghttp2-dev"])]),
         .systemLibrary(name: "CMicrohttpd", providers: [.apt(["libmicrohttpd-dev"])]),
+        .systemLibrary(name: "CCurl", providers: [.apt(["libcurl4-openssl-dev"])]),
         .systemLibrary(name: "CSystemd", providers: [.apt(["libsystemd-dev"])]),
 
         // Text files (Lua, SQL, JSON) become string constants at build time.
@@ -52,6 +53,7 @@ let package = Package(
         .target(name: "PostgresClient", dependencies: ["Kernel", "Observability", "CLibpq"]),
         .target(name: "HTTPServer", dependencies: ["Kernel", "Observability", "CMicrohttpd"]),
         .target(name: "HTTP2", dependencies: ["Kernel", "Observability", "COpenSSL", "CNghttp2"]),
+        .target(name: "HTTPFetch", dependencies: ["Kernel", "Observability", "CCurl"]),
 
         // 4 platform
         .target(
@@ -173,6 +175,10 @@ let package = Package(
             dependencies: ["PostgresClient", "Kernel", "Observability", "TestSupport"]
         ),
         .testTarget(name: "HTTPServerTests", dependencies: ["HTTPServer", "Kernel", "Observability", "TestSupport"]),
+        .testTarget(
+            name: "HTTPFetchTests",
+            dependencies: ["HTTPFetch", "HTTPServer", "Signing", "Kernel", "Observability", "TestSupport"]
+        ),
         .testTarget(
             name: "HTTP2Tests",
             dependencies: ["HTTP2", "Signing", "Kernel", "Observability", "TestSupport"]
