@@ -32,6 +32,16 @@ package struct JobOptions: Sendable, Equatable {
     package var removeOnFail: Retention?
     /// When the job was made. `nil` for now.
     package var timestamp: Timestamp?
+    /// How many of the job's log rows stay; `nil` for all.
+    package var keepLogs: Int?
+    /// How many stack traces of failed attempts stay; `nil` leaves it to the worker.
+    package var stackTraceLimit: Int?
+    /// Which other jobs count as the same one. Not together with a parent.
+    package var deduplication: Deduplication?
+    /// The job that waits for this one, for a job that is added to an older parent.
+    package var parent: JobReference?
+    /// What this job's final failure means for its parent.
+    package var onFailure: ParentRule?
 
     package init(
         jobID: String? = nil,
@@ -42,7 +52,12 @@ package struct JobOptions: Sendable, Equatable {
         backoff: Retry? = nil,
         removeOnComplete: Retention? = nil,
         removeOnFail: Retention? = nil,
-        timestamp: Timestamp? = nil
+        timestamp: Timestamp? = nil,
+        keepLogs: Int? = nil,
+        stackTraceLimit: Int? = nil,
+        deduplication: Deduplication? = nil,
+        parent: JobReference? = nil,
+        onFailure: ParentRule? = nil
     ) {
         self.jobID = jobID
         self.delay = delay
@@ -53,6 +68,11 @@ package struct JobOptions: Sendable, Equatable {
         self.removeOnComplete = removeOnComplete
         self.removeOnFail = removeOnFail
         self.timestamp = timestamp
+        self.keepLogs = keepLogs
+        self.stackTraceLimit = stackTraceLimit
+        self.deduplication = deduplication
+        self.parent = parent
+        self.onFailure = onFailure
     }
 
     /// Refuses what BullMQ refuses and what could harm the queue.
@@ -75,6 +95,15 @@ package struct JobOptions: Sendable, Equatable {
                 .invalidDelay,
                 "the due time lies beyond September 2039, where scores lose their sequence"
             )
+        }
+        if isRelated { try checkRelations() }
+    }
+
+    /// Refuses relations that make no sense.
+    func checkRelations() throws(JobQueueError) {
+        try deduplication?.check()
+        guard deduplication == nil || parent == nil else {
+            throw JobQueueError(.invalidDeduplication, "a child cannot have a deduplication id")
         }
     }
 
@@ -104,6 +133,20 @@ package struct JobOptions: Sendable, Equatable {
             if let backoff { Self.write(backoff, to: &writer) }
             if let removeOnComplete { Self.write(removeOnComplete, as: "removeOnComplete", to: &writer) }
             if let removeOnFail { Self.write(removeOnFail, as: "removeOnFail", to: &writer) }
+            if let keepLogs { writer.member("kl", keepLogs) }
+            if let stackTraceLimit { writer.member("stackTraceLimit", stackTraceLimit) }
+            if let deduplication {
+                writer.name("de")
+                deduplication.write(to: &writer)
+            }
+            if let parent {
+                writer.name("parent")
+                writer.object { writer in
+                    writer.member("id", parent.id)
+                    writer.member("queue", "\(parent.queue)")
+                }
+            }
+            if let onFailure { writer.member(onFailure.rawValue, true) }
         }
         return writer.text
     }

@@ -59,7 +59,6 @@ package struct ClassAge: Sendable, Equatable {
 }
 
 extension JobQueue {
-    package enum RemoveResult: Sendable, Equatable { case removed, missing, locked }
     package enum ChangeDelayResult: Sendable, Equatable { case changed, missing, notDelayed }
 
     package func counts() async throws(JobQueueError) -> JobCounts {
@@ -94,12 +93,6 @@ extension JobQueue {
         }
     }
 
-    /// Removes a job unless a worker holds it.
-    package func remove(_ id: String) async throws(JobQueueError) -> RemoveResult {
-        let code = try await code(of: QueueScripts.remove, [.string(id)])
-        return code == 1 ? .removed : code == -1 ? .locked : .missing
-    }
-
     /// Gives a job that is still delayed another due time. Its `opts.delay` follows, so that timestamp and delay still add up
     /// to the due time when a worker looks at them later.
     package func changeDelay(_ id: String, due: Timestamp) async throws(JobQueueError) -> ChangeDelayResult {
@@ -127,15 +120,6 @@ extension JobQueue {
         return .notDelayed
     }
 
-    /// Stops workers from taking jobs. Jobs that are active go on.
-    package func pause() async throws(JobQueueError) {
-        _ = try await connection.run(QueueScripts.pause, ["1"])
-    }
-
-    package func resume() async throws(JobQueueError) {
-        _ = try await connection.run(QueueScripts.pause, ["0"])
-    }
-
     /// How long the next job of each class has been ready, by its priority: the gauge that shows starvation.
     package func oldestAges() async throws(JobQueueError) -> [ClassAge] {
         let now = connection.clock.now
@@ -154,7 +138,7 @@ extension JobQueue {
         }
     }
 
-    private func code(of script: RedisScript, _ arguments: [RedisArgument]) async throws(JobQueueError) -> Int {
+    func code(of script: RedisScript, _ arguments: [RedisArgument]) async throws(JobQueueError) -> Int {
         try await connection.run(script, arguments).reading { reply throws(RedisError) in
             try reply.requireInt("code")
         }

@@ -40,6 +40,7 @@ package final class JobQueue: Sendable {
     package func addBulk(_ jobs: [NewJob]) async throws(JobQueueError) -> [AddResult] {
         let now = connection.clock.now
         for job in jobs { try job.options.check(timestamp: job.options.timestamp ?? now) }
+        if jobs.contains(where: { $0.options.isRelated }) { return try await addMixed(jobs, now: now) }
         var results: [AddResult] = []
         results.reserveCapacity(jobs.count)
         for start in stride(from: 0, to: jobs.count, by: Self.addGroup) {

@@ -17,14 +17,17 @@ package enum AddResult: Sendable, Equatable {
     case added(id: String)
     /// A job of this id exists, perhaps a finished one that is still kept. It was not changed.
     case duplicate(id: String)
+    /// The job of this id stands for it, because it has the same deduplication id.
+    case deduplicated(id: String)
 
     package var id: String {
         switch self {
-        case .added(let id), .duplicate(let id): id
+        case .added(let id), .duplicate(let id), .deduplicated(let id): id
         }
     }
 
+    /// Whether no job was added.
     package var isDuplicate: Bool {
-        if case .duplicate = self { true } else { false }
+        if case .added = self { false } else { true }
     }
 }

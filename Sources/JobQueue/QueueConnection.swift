@@ -28,6 +28,20 @@ struct QueueConnection: Sendable {
         }
     }
 
+    /// Sends one command that only reads, or changes a single key.
+    func send(_ parts: [RedisArgument]) async throws(JobQueueError) -> RedisReply {
+        try await translating { () async throws(RedisError) -> RedisReply in
+            try await redis.send(RedisCommand(parts))
+        }
+    }
+
+    /// Sends several such commands in one go; errors of Redis are values among the answers.
+    func pipeline(_ commands: [[RedisArgument]]) async throws(JobQueueError) -> [RedisReply] {
+        try await translating { () async throws(RedisError) -> [RedisReply] in
+            try await redis.pipeline(commands.map { RedisCommand($0) })
+        }
+    }
+
     /// Runs `body` and tells its error in the queue's own terms.
     func translating<Value>(
         _ body: () async throws(RedisError) -> Value

@@ -13,6 +13,10 @@ struct QueueMetrics: Sendable {
     let locksLost: Counter
     let recovered: Counter
     let waitErrors: Counter
+    let schedulerRuns: Counter
+    let schedulersUnsupported: Counter
+    let schedulerErrors: Counter
+    let swept: Counter
 
     init(registry: MetricsRegistry, queue: QueueName) {
         func counter(_ name: String, _ help: String, _ labels: [(String, String)] = []) -> Counter {
@@ -29,6 +33,13 @@ struct QueueMetrics: Sendable {
         givenBack = counter("queue_jobs_ended_total", ended, [("how", "given_back")])
         locksLost = counter("queue_locks_lost_total", "Jobs whose lock was gone when they should be renewed or ended.")
         recovered = counter("queue_jobs_stalled_total", "Jobs brought back because their worker was gone.")
+        schedulerRuns = counter("queue_scheduler_runs_total", "Next runs of schedulers that were planned.")
+        schedulersUnsupported = counter(
+            "queue_schedulers_unsupported_total",
+            "Runs after which none was planned, because the pattern or time zone is not supported."
+        )
+        schedulerErrors = counter("queue_scheduler_errors_total", "Next runs of schedulers that could not be planned.")
+        swept = counter("queue_jobs_swept_total", "Finished jobs removed because of their number or age.")
         waitErrors = counter("queue_wait_errors_total", "Waits for new work that failed.")
     }
 }

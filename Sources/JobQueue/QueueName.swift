@@ -37,9 +37,12 @@ package struct QueueName: Sendable, Equatable, Hashable, CustomStringConvertible
         ].map { .string(keyPrefix + $0) }
     }
 
-    /// The name of a worker's blocking connection, by which dashboards find the workers of a queue.
+    /// The name of a nameless worker's blocking connection, by which dashboards find the workers of a queue.
+    var connectionName: String { "\(prefix):\(Self.base64(name))" }
+
+    /// The same for a worker with a name.
     func connectionName(worker: String) -> String {
-        "\(prefix):\(Self.base64(name)):w:\(worker)"
+        "\(connectionName):w:\(worker)"
     }
 
     private static func base64(_ text: String) -> String {

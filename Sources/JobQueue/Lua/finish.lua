@@ -37,7 +37,7 @@ for index, job in ipairs(jobs) do
     local made = (stored[1] and tonumber(stored[1]) or 0) + 1
     local rule = retentionRule(stored[2], fieldOf[state], defaults[state])
     if stored[3] then releaseDeduplication(id, stored[3]) end
-    if stored[4] then tellParent(id, stored[4], state, value) end
+    if stored[4] then tellParent(id, stored[4], state, value, rule.count == 0) end
     if rule.count == 0 then
       gone[#gone + 1] = id
     elseif state == 'completed' then

@@ -1,4 +1,5 @@
 -- Which finished jobs stay. A rule is {count, age in seconds, limit}: count -1 keeps all, 0 keeps none.
+-- include: part-flow.lua
 
 -- The job's own wish wins; without one the worker's rule counts.
 local function retentionRule(opts, field, fallback)
@@ -14,22 +15,33 @@ local function retentionRule(opts, field, fallback)
   return fallback
 end
 
+-- Removes finished jobs with their entries.
+local function drop(set, ids)
+  inChunks('ZREM', set, ids)
+  if set == K.failed then
+    -- A parent without a rule for failures still waits for such a child.
+    for _, id in ipairs(ids) do
+      local parent = call('HGET', P .. id, 'parent')
+      if parent then unlinkFromParent(P .. id, parent) end
+    end
+  end
+  deleteJobs(ids)
+end
+
 -- Removes the oldest of a set by age and by count, a bounded number a call, and exactly the jobs whose entries go.
 local function evict(set, rule)
   local most = rule.limit or 1000
   if rule.age then
     local old = call('ZRANGEBYSCORE', set, '-inf', now - rule.age * 1000, 'LIMIT', 0, most)
     if #old > 0 then
-      inChunks('ZREM', set, old)
-      deleteJobs(old)
+      drop(set, old)
     end
   end
   if rule.count >= 0 then
     local excess = math.min(call('ZCARD', set) - rule.count, 2000)
     if excess > 0 then
       local old = call('ZRANGE', set, 0, excess - 1)
-      inChunks('ZREM', set, old)
-      deleteJobs(old)
+      drop(set, old)
     end
   end
 end

@@ -1,26 +1,58 @@
 -- Removes a job that nobody works on.
 -- KEYS and ARGV 1, 2: see part-keys
--- ARGV 3 id
--- Returns 1 removed, 0 no such job, -1 locked by a worker.
--- Invariants: nothing is written unless the job goes; a deduplication id that the job owns is freed.
+-- ARGV 3 id | 4 also its children and theirs 0/1
+-- Returns 1 removed, 0 no such job, -1 it or one of those children is locked by a worker, -8 it is a scheduler's next run,
+--   -12 more than 10,000 children.
+-- Invariants: nothing is written unless the job goes; a deduplication id that the job owns is freed; a parent that waited
+--   for nobody else goes on.
 -- include: part-keys.lua
--- include: part-state.lua
 -- include: part-locate.lua
+-- include: part-removal.lua
 local id = ARGV[3]
-local key = P .. id
-if call('EXISTS', key .. ':lock') == 1 then return -1 end
-if call('EXISTS', key) == 0 then return 0 end
-local state = locate(id)
-local lists = {active = K.active, waiting = K.wait, paused = K.paused}
-local sets = {
-  completed = K.completed, failed = K.failed, delayed = K.delayed, prioritized = K.prioritized,
-  ['waiting-children'] = P .. 'waiting-children',
-}
-if lists[state] then call('LREM', lists[state], 0, id) end
-if sets[state] then call('ZREM', sets[state], id) end
-local deid = call('HGET', key, 'deid')
-if deid and call('GET', P .. 'de:' .. deid) == id then call('DEL', P .. 'de:' .. deid, P .. 'dn:' .. deid) end
-deleteJobs({id})
-emit('removed', 'jobId', id, 'prev', state)
-trimEvents()
+if call('EXISTS', P .. id .. ':lock') == 1 then return -1 end
+if call('EXISTS', P .. id) == 0 then return 0 end
+if scheduledIn(P)[id] then return -8 end
+
+local jobs = {{base = P, id = id}}
+if ARGV[4] == '1' then
+  local seen, at = {[P .. id] = true}, 1
+  while jobs[at] do
+    local key = jobs[at].base .. jobs[at].id
+    local children = {call('SMEMBERS', key .. ':dependencies'), call('HKEYS', key .. ':processed'),
+      call('HKEYS', key .. ':failed'), call('ZRANGE', key .. ':unsuccessful', 0, -1)}
+    for _, list in ipairs(children) do
+      for _, child in ipairs(list) do
+        if not seen[child] and call('EXISTS', child) == 1 then
+          seen[child] = true
+          if call('EXISTS', child .. ':lock') == 1 then return -1 end
+          local base, childID = string.match(child, '^(.*:)([^:]+)$')
+          if base then jobs[#jobs + 1] = {base = base, id = childID} end
+          if #jobs > 10000 then return -12 end
+        end
+      end
+    end
+    at = at + 1
+  end
+end
+
+-- Children first, so that no parent is released in between only to be removed.
+local states = {'completed', 'failed', 'delayed', 'prioritized', 'waiting-children'}
+for index = #jobs, 1, -1 do
+  local job = jobs[index]
+  local found = 'unknown'
+  for _, state in ipairs(states) do
+    if call('ZREM', job.base .. state, job.id) == 1 then found = state end
+  end
+  for _, state in ipairs({'wait', 'paused', 'active'}) do
+    if call('LREM', job.base .. state, 0, job.id) > 0 then found = state == 'wait' and 'waiting' or state end
+  end
+  call('SREM', job.base .. 'stalled', job.id)
+  job.found = found
+end
+for index = #jobs, 1, -1 do
+  local job = jobs[index]
+  forget(job.base, {job.id})
+  emitIn(job.base, 'removed', 'jobId', job.id, 'prev', job.found)
+  trimIn(job.base)
+end
 return 1
