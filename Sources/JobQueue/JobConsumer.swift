@@ -7,8 +7,7 @@ import Synchronization
 ///
 /// At least once is the contract: a job whose lock lapses runs again.
 ///
-/// Jobs of BullMQ's schedulers run like any other, but their next run is not planned here: a queue with schedulers needs a
-/// BullMQ worker besides. A parent may be finished while children that it added itself are still open.
+/// When a run of a scheduler is taken, its next run is planned. A parent may be finished while children that it added itself are still open.
 package final class JobConsumer: Sendable {
     package struct Options: Sendable {
         /// How long a lock lasts without being renewed. Renew at a quarter of it.
@@ -45,6 +44,7 @@ package final class JobConsumer: Sendable {
     /// The most jobs of one script call: a longer one would hold up everybody else.
     static let groupLimit = 1000
 
+    let queue: JobQueue
     let connection: QueueConnection
     let options: Options
     let metrics: QueueMetrics
@@ -66,6 +66,7 @@ package final class JobConsumer: Sendable {
         options: Options = Options(),
         tokenBase: String? = nil
     ) {
+        self.queue = queue
         connection = QueueConnection(redis: redis, name: queue.name, clock: queue.connection.clock)
         self.options = options
         self.workerName = workerName
@@ -109,6 +110,7 @@ package final class JobConsumer: Sendable {
             metrics.dropped.increment(by: dropped)
             logger.warning("ids without a job dropped", ["count": .integer(dropped)])
         }
+        await planSchedulers(for: result.jobs)
         return result
     }
 
