@@ -146,7 +146,7 @@ let package = Package(
             name: "Bench",
             dependencies: [
                 "Kernel", "Observability", "RedisClient", "PostgresClient", "JobQueue", "Notifications",
-                "NotificationBus", "Store",
+                "NotificationBus", "Store", "PushTransport", "Signing",
             ],
             path: "scripts/bench.d/Sources"
         ),

@@ -17,7 +17,7 @@ final class APNsHandler: HTTP2ServerHandler {
     private let metrics: SimulatorMetrics
 
     init(configuration: SimulatorConfiguration, telemetry: Telemetry) throws(SigningError) {
-        judge = try ProviderTokenJudge(credentials: configuration.credentials)
+        judge = try ProviderTokenJudge(credentials: configuration.credentials, isLenient: configuration.isLenient)
         validation = PushValidation(topics: configuration.topics)
         streamsAfterAuthentication = configuration.streamsAfterAuthentication
         clock = configuration.clock
@@ -59,8 +59,28 @@ final class APNsHandler: HTTP2ServerHandler {
         guard request.path.hasPrefix("/3/device") else { throw .badPath }
         guard request.method == "POST" else { throw .methodNotAllowed }
         let headers = try PushHeaders(request.headers)
+        if try admits(request, headers, now: now) { respond.setMaxConcurrentStreams(streamsAfterAuthentication) }
+        let deviceToken = try PushValidation.deviceToken(inPath: request.path)
+        return try validation.check(
+            deviceToken: deviceToken,
+            headers: headers,
+            bodySize: request.body.count,
+            newID: Self.randomID
+        )
+    }
+
+    /// Who asks: the client's certificate, or a provider token.
+    /// - Returns: whether the connection showed who it is for the first time, which raises its stream limit.
+    private func admits(
+        _ request: HTTP2ServerRequest,
+        _ headers: PushHeaders,
+        now: Timestamp
+    ) throws(APNsRefusal) -> Bool {
+        if request.clientName != nil {
+            return connections.withLock { $0.admitCertificate(connection: request.connectionID) }
+        }
         let provider = try judge.judge(headers.authorization, now: now)
-        let admission = connections.withLock { connections in
+        return try connections.withLock { connections in
             Result { () throws(APNsRefusal) in
                 try connections.admit(
                     connection: request.connectionID,
@@ -70,14 +90,7 @@ final class APNsHandler: HTTP2ServerHandler {
                 )
             }
         }
-        if try admission.get() { respond.setMaxConcurrentStreams(streamsAfterAuthentication) }
-        let deviceToken = try PushValidation.deviceToken(inPath: request.path)
-        return try validation.check(
-            deviceToken: deviceToken,
-            headers: headers,
-            bodySize: request.body.count,
-            newID: Self.randomID
-        )
+        .get()
     }
 
     private func accept(_ record: RecordedPush, _ respond: HTTP2Responder) {

@@ -12,6 +12,8 @@ struct ConnectionLedger: Sendable {
     private static let updateInterval = Duration.seconds(20 * 60)
 
     private var entries: [Int: Entry] = [:]
+    /// Connections whose client showed a certificate.
+    private var certified: Set<Int> = []
     /// The last stream that is served on connections that were sent away.
     private var lastStreams: [Int: Int32] = [:]
     /// Connections that showed a valid provider token.
@@ -42,6 +44,14 @@ struct ConnectionLedger: Sendable {
         return false
     }
 
+    /// Notes a request of a client with a certificate.
+    /// - Returns: whether it is the connection's first.
+    mutating func admitCertificate(connection: Int) -> Bool {
+        guard certified.insert(connection).inserted else { return false }
+        authenticated += 1
+        return true
+    }
+
     /// Notes that a connection was sent away after this stream.
     mutating func sendAway(connection: Int, lastStreamID: Int32) {
         lastStreams[connection] = lastStreamID
@@ -55,6 +65,7 @@ struct ConnectionLedger: Sendable {
     /// Forgets a connection that is gone.
     mutating func forget(connection: Int) {
         entries[connection] = nil
+        certified.remove(connection)
         lastStreams[connection] = nil
     }
 }

@@ -19,10 +19,13 @@ final class ProviderTokenJudge: Sendable {
 
     private let verifier: JWSVerifier
     private let teams: [String: String]
+    private let isLenient: Bool
     private let cache = Mutex<[String: ProviderTokenFacts]>([:])
 
     /// - Throws: when two credentials share a key id, or one has none.
-    init(credentials: [SimulatorConfiguration.Credential]) throws(SigningError) {
+    /// - Parameter isLenient: also takes padded base64 in the standard alphabet, as Apple has been seen to do.
+    init(credentials: [SimulatorConfiguration.Credential], isLenient: Bool = false) throws(SigningError) {
+        self.isLenient = isLenient
         var teams: [String: String] = [:]
         for credential in credentials {
             guard let keyID = credential.key.keyID, credential.key.algorithm == .es256 else {
@@ -40,13 +43,19 @@ final class ProviderTokenJudge: Sendable {
         text: String, facts: ProviderTokenFacts
     ) {
         guard let authorization else { throw .missingProviderToken }
-        guard authorization.hasPrefix("bearer ") || authorization.hasPrefix("Bearer ") else {
+        guard authorization.hasPrefix("bearer ") || isLenient && authorization.hasPrefix("Bearer ") else {
             throw .invalidProviderToken
         }
-        let text = String(authorization.dropFirst("bearer ".count))
+        let given = String(authorization.dropFirst("bearer ".count))
+        let text = isLenient ? Self.urlSafe(given) : given
         let facts = try facts(of: text)
         guard abs(now.seconds - facts.issuedAt) <= Self.validity else { throw .expiredProviderToken }
         return (text, facts)
+    }
+
+    /// The text in the alphabet of JWS, without padding.
+    private static func urlSafe(_ text: String) -> String {
+        String(text.filter { $0 != "=" }.map { $0 == "+" ? "-" : $0 == "/" ? "_" : $0 })
     }
 
     private func facts(of text: String) throws(APNsRefusal) -> ProviderTokenFacts {

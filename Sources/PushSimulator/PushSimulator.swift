@@ -37,8 +37,12 @@ package final class PushSimulator: Sendable {
             host: configuration.host,
             port: configuration.port,
             tls: TLSServerConfiguration(
-                certificatePEM: configuration.identity.certificatePEM,
-                privateKeyPEM: configuration.identity.keyPEM
+                identity: TLSIdentity(
+                    certificatePEM: configuration.identity.certificatePEM,
+                    privateKeyPEM: configuration.identity.keyPEM
+                ),
+                clientTrust: configuration.clientTrustPEM.map { .certificates(pem: $0) },
+                clientMayStayUnknown: true
             ),
             options: options,
             handler: apns,

@@ -45,6 +45,12 @@ package struct SimulatorConfiguration: Sendable {
     /// Streams a connection may open before its first valid provider token, and after it.
     package var streamsBeforeAuthentication = 1
     package var streamsAfterAuthentication = 1000
+    /// PEM of the certificates that clients may show instead of provider tokens; a client that shows another is refused in
+    /// the handshake.
+    package var clientTrustPEM: String?
+    /// Accepts what Apple has been seen to accept although it breaks the rules: `Bearer` with a capital, padded or standard
+    /// base64 in provider tokens.
+    package var isLenient = false
     /// Judges the age of provider tokens; tests move it.
     package var clock: any WallClock = SystemWallClock()
 

@@ -38,6 +38,11 @@ struct APNsAnswer: Sendable {
         }
     }
 
+    /// The outcome of a push that Apple took.
+    static func accepted(_ response: HTTP2Response) -> PushOutcome {
+        .accepted(apnsID: response.header("apns-id") ?? "", uniqueID: response.header("apns-unique-id"))
+    }
+
     private static func object(in body: [UInt8]) -> JSONValue? {
         guard body.count <= 4096, body.first == UInt8(ascii: "{") else { return nil }
         do {

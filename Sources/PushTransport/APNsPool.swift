@@ -2,54 +2,81 @@ import HTTP2
 import Kernel
 import Notifications
 import Observability
-import Signing
 import Synchronization
 
-/// The connections to one of Apple's environments. It carries out what `PoolMachine` decides.
+/// The connections to one of Apple's environments with one credential. It carries out what `PoolMachine` decides.
 ///
 /// Events come from many threads: senders, connection threads, timers. Each takes the lock for a moment to ask the machine,
 /// and acts after letting go, so that no completion ever runs under the lock.
 final class APNsPool: Sendable {
     /// A connection with the provider token that it uses. A token is kept for 20 minutes on a connection, because Apple
     /// judges changes per connection.
-    private struct Live {
+    struct Live {
         let connection: HTTP2ClientConnection
         let generation: Int
         var token: ProviderToken?
         var tokenSince: ContinuousClock.Instant?
+        /// Until then the token need not be asked for again.
+        var tokenGoodUntil: ContinuousClock.Instant?
     }
 
-    private struct State {
+    struct State {
         var machine: PoolMachine
-        var live: [Int: Live] = [:]
+        /// By lane.
+        var live: [Live?]
+        /// Connections that were given up, until their last stream has ended.
+        var retired: [ObjectIdentifier: HTTP2ClientConnection] = [:]
         var breaker: DeadTokenBreaker
         var pausedTopics: [String: ContinuousClock.Instant] = [:]
         var drainWaiters: [CheckedContinuation<Void, Never>] = []
+        /// Why the newest attempt to connect failed.
+        var connectProblem: String?
+        /// By lane, the newest generation whose GOAWAY was heard.
+        private var goneAway: [Int: Int] = [:]
+
+        init(machine: PoolMachine, breaker: DeadTokenBreaker) {
+            self.machine = machine
+            self.breaker = breaker
+            live = Array(repeating: nil, count: machine.lanes.count)
+        }
+
+        /// Notes a GOAWAY.
+        mutating func isFirstGoAway(lane: Int, generation: Int) -> Bool {
+            guard goneAway[lane, default: 0] < generation else { return false }
+            goneAway[lane] = generation
+            return true
+        }
     }
 
     /// What is done after the lock is let go.
     private enum Effect {
-        case send(PendingPush, HTTP2ClientConnection, ProviderToken, lane: Int, generation: Int)
+        case send(PendingPush, HTTP2ClientConnection, ProviderToken?, lane: Int, generation: Int)
         case action(PoolMachine.Action, HTTP2ClientConnection?)
         case resumeDrain([CheckedContinuation<Void, Never>])
     }
 
     private static let topicLimit = 64
+    /// How long a connection goes on with its token before it asks for the current one.
+    private static let tokenCheckInterval = Duration.seconds(1)
 
     let environment: PushEnvironment
-    private let configuration: APNsConfiguration
-    private let tokens: ProviderTokenSource
-    private let metrics: TransportMetrics
-    private let telemetry: Telemetry
-    private let logger: Logger
-    private let now: @Sendable () -> ContinuousClock.Instant
-    private let state: Mutex<State>
-    private let host: String
+    let configuration: APNsConfiguration
+    /// `nil` where a certificate says who we are.
+    let tokens: ProviderTokenSource?
+    /// `nil` where provider tokens do.
+    let certificate: CertificateWatch?
+    let metrics: TransportMetrics
+    let telemetry: Telemetry
+    let logger: Logger
+    let now: @Sendable () -> ContinuousClock.Instant
+    let state: Mutex<State>
+    let host: String
 
     init(
         environment: PushEnvironment,
         configuration: APNsConfiguration,
-        tokens: ProviderTokenSource,
+        tokens: ProviderTokenSource?,
+        certificate: CertificateWatch?,
         metrics: TransportMetrics,
         telemetry: Telemetry,
         now: @escaping @Sendable () -> ContinuousClock.Instant
@@ -57,32 +84,36 @@ final class APNsPool: Sendable {
         self.environment = environment
         self.configuration = configuration
         self.tokens = tokens
+        self.certificate = certificate
         self.metrics = metrics
         self.telemetry = telemetry
         self.now = now
         host = configuration.host(for: environment)
         logger = telemetry.logger.with(["environment": .string(environment.rawValue)])
-        var limits = PoolMachine.Limits()
-        limits.lanes = configuration.connections
-        limits.streams = configuration.streams
-        limits.waiting = configuration.waitingLimit
-        limits.waitingTime = configuration.waitingTime
-        limits.reconnect = configuration.reconnect
-        limits.pause = configuration.pause
+        let machine = PoolMachine(limits: PoolMachine.Limits(configuration))
         let breaker = DeadTokenBreaker.Limits(
             window: configuration.breakerWindow,
             minimum: configuration.breakerMinimum,
             share: configuration.breakerShare
         )
-        state = Mutex(State(machine: PoolMachine(limits: limits), breaker: DeadTokenBreaker(limits: breaker)))
+        state = Mutex(
+            State(machine: machine, breaker: DeadTokenBreaker(limits: breaker))
+        )
     }
 
     // MARK: For the transport
 
     func submit(_ order: PendingPush.Order) {
         let push = PendingPush(order: order)
+        let moment = order.submittedAt
+        let atOnce = state.withLock { state -> Effect? in
+            guard state.pausedTopics.isEmpty, let place = state.machine.dispatchAtOnce(push, now: moment) else {
+                return nil
+            }
+            return resolve(push, lane: place.lane, generation: place.generation, now: moment, &state)
+        }
+        if let atOnce { return carryOut(atOnce) }
         run { state in
-            let moment = order.submittedAt
             if let until = state.pausedTopics[order.topic] {
                 if moment < until {
                     return [.finish(push, .notSent(reason: "TopicDisallowed", after: until - moment))]
@@ -96,11 +127,6 @@ final class APNsPool: Sendable {
     var connections: Int { state.withLock { $0.machine.connections } }
     var inFlight: Int { state.withLock { $0.machine.inFlight } }
     var waiting: Int { state.withLock { $0.machine.waiting.count } }
-    var problem: String? {
-        state.withLock { state in
-            state.machine.pauseReason(now: now()) ?? (state.breaker.isOpen ? "too many bad device tokens" : nil)
-        }
-    }
 
     /// Takes no more pushes, gives back the waiting ones and waits until every stream has ended.
     func drain() async {
@@ -115,14 +141,16 @@ final class APNsPool: Sendable {
         }
     }
 
-    /// Breaks off every connection; streams without an answer end as `unknown`.
+    /// Breaks off every connection, those given up included; streams without an answer end as `unknown`.
     func dropConnections() {
+        let retired = state.withLock { Array($0.retired.values) }
+        for connection in retired { Task { await connection.close(drain: .zero) } }
         run { state in state.machine.close() + state.machine.dropConnections(now: now()) }
     }
 
     // MARK: Carrying out
 
-    private func run(_ decide: (inout State) -> [PoolMachine.Action]) {
+    func run(_ decide: (inout State) -> [PoolMachine.Action]) {
         let effects = state.withLock { state -> [Effect] in
             let actions = decide(&state)
             var effects = actions.map { resolve($0, &state) }
@@ -139,36 +167,52 @@ final class APNsPool: Sendable {
     private func resolve(_ action: PoolMachine.Action, _ state: inout State) -> Effect {
         switch action {
         case .dispatch(let push, let lane, let generation):
-            guard var live = state.live[lane], live.generation == generation else { return .action(action, nil) }
-            guard let token = token(for: &live) else { return .action(action, nil) }
-            state.live[lane] = live
-            return .send(push, live.connection, token, lane: lane, generation: generation)
+            return resolve(push, lane: lane, generation: generation, now: now(), &state)
         case .retire(let lane, let generation, _):
             guard let live = state.live[lane], live.generation == generation else { return .action(action, nil) }
             state.live[lane] = nil
+            state.retired[ObjectIdentifier(live.connection)] = live.connection
             return .action(action, live.connection)
-        case .connect, .finish, .wake:
+        case .connect, .finish, .wake, .pace:
             return .action(action, nil)
         }
     }
 
-    private func token(for live: inout Live) -> ProviderToken? {
-        let moment = now()
+    private func resolve(
+        _ push: PendingPush,
+        lane: Int,
+        generation: Int,
+        now moment: ContinuousClock.Instant,
+        _ state: inout State
+    ) -> Effect {
+        guard let connection = state.live[lane]?.connection, state.live[lane]?.generation == generation,
+            prepareToken(lane, &state, now: moment)
+        else { return .action(.dispatch(push, lane: lane, generation: generation), nil) }
+        return .send(push, connection, state.live[lane]?.token, lane: lane, generation: generation)
+    }
+
+    /// Sees to it that a connection has a token that is fit to send with.
+    /// - Returns: `false` when none could be signed.
+    private func prepareToken(_ lane: Int, _ state: inout State, now moment: ContinuousClock.Instant) -> Bool {
+        guard let tokens else { return true }
+        if let good = state.live[lane]?.tokenGoodUntil, moment < good { return true }
         do {
-            let current = try live.token == nil ? tokens.currentForNewConnection() : tokens.current()
-            if let pinned = live.token, pinned != current, let since = live.tokenSince,
+            let pinned = state.live[lane]?.token
+            let current = try pinned == nil ? tokens.currentForNewConnection() : tokens.current()
+            state.live[lane]?.tokenGoodUntil = moment + Self.tokenCheckInterval
+            if let pinned, pinned != current, let since = state.live[lane]?.tokenSince,
                 moment - since < ProviderTokenSource.minimumAge
             {
-                return pinned
+                return true
             }
-            if live.token != current {
-                live.token = current
-                live.tokenSince = moment
+            if pinned != current {
+                state.live[lane]?.token = current
+                state.live[lane]?.tokenSince = moment
             }
-            return current
+            return true
         } catch {
             logger.error("no provider token could be signed", ["error": .error(error)])
-            return nil
+            return false
         }
     }
 
@@ -179,220 +223,67 @@ final class APNsPool: Sendable {
         case .resumeDrain(let waiters):
             for waiter in waiters { waiter.resume() }
         case .action(.finish(let push, let outcome), _):
-            finish(push, outcome)
+            finish(push, outcome, at: now())
         case .action(.connect(let lane, let generation, let delay), _):
-            Task { await connect(lane: lane, generation: generation, after: delay) }
+            later(delay) { await $0.connect(lane: lane, generation: generation) }
         case .action(.retire(_, _, let drain), let connection):
             guard let connection else { return }
             let patience = drain ? configuration.requestTimeout : .zero
-            Task { await connection.close(drain: patience) }
-        case .action(.wake(let delay), _):
-            Task {
-                await pause(delay)
-                run { state in state.machine.expireWaiting(now: now()) }
+            Task { [weak self] in
+                await connection.close(drain: patience)
+                self?.forget(connection)
             }
+        case .action(.wake(let delay), _):
+            later(delay) { pool in pool.run { state in state.machine.expireWaiting(now: pool.now()) } }
+        case .action(.pace(let delay), _):
+            later(delay) { pool in pool.run { state in state.machine.paced(now: pool.now()) } }
         case .action(.dispatch(let push, let lane, let generation), _):
             // The connection vanished between decision and lookup, or no token could be signed: nothing was sent.
             run { state in
-                state.machine.ended(lane: lane, generation: generation, .lost, now: now())
-                    + state.machine.resend(push, reason: "SigningFailed", now: now())
+                let moment = now()
+                let weight = push.order.weight
+                return state.machine.ended(lane: lane, generation: generation, bytes: weight, .lost, now: moment)
+                    + state.machine.resend(push, reason: "SigningFailed", now: moment)
             }
         }
     }
 
-    private func finish(_ push: PendingPush, _ outcome: PushOutcome) {
-        metrics.count(outcome, took: now() - push.order.submittedAt)
+    private func forget(_ connection: HTTP2ClientConnection) {
+        state.withLock { _ = $0.retired.removeValue(forKey: ObjectIdentifier(connection)) }
+    }
+
+    func finish(_ push: PendingPush, _ outcome: PushOutcome, at moment: ContinuousClock.Instant) {
+        metrics.count(outcome, took: moment - push.order.submittedAt)
         push.order.completion(outcome)
     }
 
-    /// Waits without a deadline of its own; the tasks that call it are never cancelled.
-    private func pause(_ delay: Duration) async {
-        guard delay > .zero else { return }
-        do {
-            try await Task.sleep(for: delay)
-        } catch {
-            // Cancelled: going on early is right.
-        }
-    }
-
-    // MARK: Streams
-
-    private func send(
-        _ push: PendingPush,
-        on connection: HTTP2ClientConnection,
-        _ token: ProviderToken,
-        lane: Int,
-        generation: Int
-    ) {
-        let startedAt = now()
-        let request = APNsRequest.make(push.order, authority: host, authorization: token.header)
-        connection.send(request, timeout: configuration.requestTimeout) { [self] result in
-            switch result {
-            case .success(let response):
-                answered(push, APNsAnswer(response), token, lane: lane, generation: generation)
-            case .failure(let error):
-                let decision = AnswerPolicy.decide(error, startedAt: startedAt)
-                settle(push, decision, lane: lane, generation: generation)
-            }
-        }
-    }
-
-    private func answered(
-        _ push: PendingPush,
-        _ answer: APNsAnswer,
-        _ token: ProviderToken,
-        lane: Int,
-        generation: Int
-    ) {
-        let (change, isOpen) = state.withLock { state in
-            (state.breaker.note(isBad: answer.action == .deadOrMisconfigured), state.breaker.isOpen)
-        }
-        report(change)
-        let decision = AnswerPolicy.decide(answer, moves: push.moves, breakerIsOpen: isOpen) {
-            do {
-                return try tokens.renew(refused: token)
-            } catch {
-                logger.error("no provider token could be signed", ["error": .error(error)])
-                return .tooYoung
-            }
-        }
-        if answer.status != 200 { log(answer, push, decision) }
-        settle(push, decision, lane: lane, generation: generation)
-    }
-
-    private func settle(_ push: PendingPush, _ decision: AnswerDecision, lane: Int, generation: Int) {
-        if case .finish = decision.fate {} else { metrics.resends.increment() }
-        // Before anyone hears of it, so that a caller who asks finds the reason.
-        if let reason = decision.stop { telemetry.health.set(healthName, problem: reason) }
-        let wasPaused = state.withLock { $0.machine.pauseRest(now: now()) } != nil
-        defer { if decision.stop != nil, !wasPaused { reportWhenPauseEnds() } }
-        run { state in
-            let moment = now()
-            var actions: [PoolMachine.Action] = []
-            if let reason = decision.stop { actions += state.machine.stop(reason: reason, now: moment) }
-            if decision.stopTopic != nil {
-                if state.pausedTopics.count >= Self.topicLimit { state.pausedTopics = [:] }
-                state.pausedTopics[push.order.topic] = moment + AnswerPolicy.topicPause
-            }
-            if decision.news == .refused, let live = state.live[lane], live.generation == generation {
-                // The peer has lowered its limit; the news of that comes only after this completion.
-                let limit = live.connection.state.peerMaxConcurrentStreams
-                actions += state.machine.limitChanged(lane: lane, generation: generation, peerLimit: limit, now: moment)
-            }
-            actions += state.machine.ended(lane: lane, generation: generation, decision.news, now: moment)
-            switch decision.fate {
-            case .finish(let outcome):
-                actions.append(.finish(push, outcome))
-            case .resend(let reason):
-                actions += state.machine.resend(push, reason: reason, now: moment)
-            case .move(let reason):
-                var moved = push
-                moved.moves += 1
-                actions += state.machine.resend(moved, reason: reason, now: moment)
-            }
-            return actions
-        }
-    }
-
-    // MARK: Connections
-
-    private func connect(lane: Int, generation: Int, after delay: Duration) async {
-        await pause(delay)
-        var options = HTTP2ClientOptions()
-        options.connectTimeout = configuration.connectTimeout
-        options.stallAfter = .seconds(10)
-        // Finds out about a connection that a firewall forgot before a push does.
-        options.idlePingAfter = .seconds(120)
-        let connection: HTTP2ClientConnection
-        do {
-            connection = try await HTTP2ClientConnection.connect(
-                host: host,
-                port: configuration.port,
-                tls: TLSClientConfiguration(
-                    trust: configuration.trustedPEM.map { .certificates(pem: $0) } ?? .systemStore
-                ),
-                options: options,
-                telemetry: telemetry
-            )
-        } catch {
-            logger.warning("connecting to APNs failed", ["error": .error(error), "host": .string(host)])
-            run { state in state.machine.connectFailed(lane: lane, generation: generation, now: now()) }
-            reportHealth()
-            return
-        }
-        logger.info("connected to APNs", ["host": .string(host)])
-        run { state in
-            state.live[lane] = Live(connection: connection, generation: generation)
-            return state.machine.connected(
-                lane: lane,
-                generation: generation,
-                peerLimit: connection.state.peerMaxConcurrentStreams,
-                now: now()
-            )
-        }
-        connection.onStateChange { [self] news in stateChanged(news, lane: lane, generation: generation) }
-        reportHealth()
-    }
-
-    private func stateChanged(_ news: HTTP2ClientConnection.State, lane: Int, generation: Int) {
-        if news.isClosing {
-            if let reason = news.goAwayReason {
-                logger.warning("APNs ends a connection", ["reason": .string(String(reason.prefix(64)))])
-            }
-            run { state in state.machine.closing(lane: lane, generation: generation, now: now()) }
-        } else {
-            run { state in
-                state.machine.limitChanged(
-                    lane: lane,
-                    generation: generation,
-                    peerLimit: news.peerMaxConcurrentStreams,
-                    now: now()
-                )
-            }
-        }
-    }
-
-    // MARK: Reporting
-
-    private func report(_ change: DeadTokenBreaker.Change) {
-        switch change {
-        case .none: return
-        case .opened:
-            metrics.breakerOpened.increment()
-            logger.error("too many device tokens are called bad: check APNS_ENVIRONMENT and the topic; none is removed")
-        case .closed:
-            logger.info("device tokens are believed again")
-        }
-        reportHealth()
-    }
-
-    private func log(_ answer: APNsAnswer, _ push: PendingPush, _ decision: AnswerDecision) {
-        let fields: KeyValuePairs<String, JSONValue> = [
-            "status": .integer(answer.status),
-            "reason": .string(answer.reason),
-            "token": .string(push.order.deviceToken.shortened),
-            "messageId": .string(push.order.request.messageID.description),
-            "topic": .string(push.order.topic),
-        ]
-        if decision.stop != nil || decision.stopTopic != nil {
-            logger.error("APNs refuses our account or configuration", fields)
-        } else {
-            logger.warning("APNs refused a push", fields)
-        }
-    }
-
-    private var healthName: String { "apns-\(environment.rawValue)" }
-
-    /// Without a push that connects anew nobody else would take the condition back.
-    private func reportWhenPauseEnds() {
-        guard let rest = state.withLock({ $0.machine.pauseRest(now: now()) }) else { return }
+    /// Runs `body` after a delay, unless the pool is gone by then.
+    func later(_ delay: Duration, _ body: @escaping @Sendable (APNsPool) async -> Void) {
         Task { [weak self] in
-            await self?.pause(rest + .milliseconds(1))
-            self?.reportHealth()
+            // Never cancelled, so it always sleeps to the end.
+            if delay > .zero { try? await Task.sleep(for: delay) }
+            if let self { await body(self) }
         }
     }
 
-    private func reportHealth() {
-        telemetry.health.set(healthName, problem: problem)
+    /// Stops sending to a topic for a while.
+    func pause(topic: String, until moment: ContinuousClock.Instant, _ state: inout State) {
+        if state.pausedTopics.count >= Self.topicLimit { state.pausedTopics = [:] }
+        state.pausedTopics[topic] = moment
+    }
+}
+
+extension PoolMachine.Limits {
+    init(_ configuration: APNsConfiguration) {
+        lanes = configuration.connections
+        streams = configuration.streams
+        bytes = configuration.bytes
+        waiting = configuration.waitingLimit
+        waitingBytes = configuration.waitingBytes
+        waitingTime = configuration.waitingTime
+        lifetime = configuration.lifetime
+        pace = configuration.pace
+        reconnect = configuration.reconnect
+        pause = configuration.pause
     }
 }

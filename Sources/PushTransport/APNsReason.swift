@@ -1,3 +1,5 @@
+import Kernel
+
 /// What a provider does about one of Apple's answers.
 enum AnswerAction: Sendable, Equatable {
     case accept
@@ -28,6 +30,8 @@ enum APNsReason {
         let status: Int
         let reason: String
         let action: AnswerAction
+        /// What an operator should look at, where the answer stops more than one push.
+        var hint: String?
     }
 
     static let table: [Row] = [
@@ -42,40 +46,74 @@ enum APNsReason {
         Row(status: 400, reason: "IdleTimeout", action: .resendElsewhere),
         Row(status: 400, reason: "InvalidPushType", action: .reject),
         Row(status: 400, reason: "MissingDeviceToken", action: .reject),
-        Row(status: 400, reason: "MissingTopic", action: .stopTopic),
+        Row(status: 400, reason: "MissingTopic", action: .stopTopic, hint: "name the app's bundle id as APNS_TOPIC"),
         Row(status: 400, reason: "PayloadEmpty", action: .reject),
-        Row(status: 400, reason: "TopicDisallowed", action: .stopTopic),
-        Row(status: 403, reason: "BadCertificate", action: .stop),
-        Row(status: 403, reason: "BadCertificateEnvironment", action: .stop),
-        Row(status: 403, reason: "BadEnvironmentKeyIdInToken", action: .stop),
+        Row(
+            status: 400,
+            reason: "TopicDisallowed",
+            action: .stopTopic,
+            hint: "the key or certificate may not send to this topic: compare it with the app's bundle id"
+        ),
+        Row(
+            status: 403,
+            reason: "BadCertificate",
+            action: .stop,
+            hint: "the certificate is revoked, ended or no APNs certificate: make a new one"
+        ),
+        Row(
+            status: 403,
+            reason: "BadCertificateEnvironment",
+            action: .stop,
+            hint: "the certificate belongs to the other environment: compare it with APNS_ENVIRONMENT"
+        ),
+        Row(status: 403, reason: "BadEnvironmentKeyIdInToken", action: .stop, hint: otherEnvironment),
         // The spelling that the server has been seen to use.
-        Row(status: 403, reason: "BadEnvironmentKeyInToken", action: .stop),
-        Row(status: 403, reason: "ExpiredProviderToken", action: .renewToken),
-        Row(status: 403, reason: "Forbidden", action: .stop),
-        Row(status: 403, reason: "InvalidProviderToken", action: .stop),
-        Row(status: 403, reason: "MissingProviderToken", action: .stop),
-        Row(status: 403, reason: "TopicMismatch", action: .stopTopic),
-        Row(status: 403, reason: "UnrelatedKeyIdInToken", action: .resendElsewhere),
+        Row(status: 403, reason: "BadEnvironmentKeyInToken", action: .stop, hint: otherEnvironment),
+        Row(
+            status: 403,
+            reason: "ExpiredProviderToken",
+            action: .renewToken,
+            hint: "the provider token was fresh, so this machine's clock differs from Apple's by more than an hour"
+        ),
+        Row(status: 403, reason: "Forbidden", action: .stop, hint: "Apple forbids this account to send"),
+        Row(
+            status: 403,
+            reason: "InvalidProviderToken",
+            action: .stop,
+            hint: "key id and team id may be swapped, or the key is revoked or another team's"
+        ),
+        Row(status: 403, reason: "MissingProviderToken", action: .stop, hint: "Apple wants a provider token here"),
+        Row(status: 403, reason: "TopicMismatch", action: .stopTopic, hint: "the channel belongs to another topic"),
+        Row(status: 403, reason: "UnrelatedKeyIdInToken", action: .resendElsewhere, hint: "the key is not this team's"),
         Row(status: 404, reason: "BadPath", action: .reject),
         Row(status: 405, reason: "MethodNotAllowed", action: .reject),
         Row(status: 410, reason: "ExpiredToken", action: .dead),
         Row(status: 410, reason: "Unregistered", action: .dead),
         Row(status: 413, reason: "PayloadTooLarge", action: .reject),
-        Row(status: 429, reason: "TooManyProviderTokenUpdates", action: .stop),
+        Row(
+            status: 429,
+            reason: "TooManyProviderTokenUpdates",
+            action: .stop,
+            hint: "another process mints tokens with this key: share the token through Redis, or find it"
+        ),
         Row(status: 429, reason: "TooManyRequests", action: .throttle),
         Row(status: 500, reason: "InternalServerError", action: .retry),
         Row(status: 503, reason: "ServiceUnavailable", action: .retry),
         Row(status: 503, reason: "Shutdown", action: .retryElsewhere),
     ]
 
+    private static let otherEnvironment = "the key belongs to the other environment: compare it with APNS_ENVIRONMENT"
+    private static let goAwayLimit = 64
+
     private struct Key: Hashable {
         let status: Int
         let reason: String
     }
 
-    private static let actions = Dictionary(
-        uniqueKeysWithValues: table.map { (Key(status: $0.status, reason: $0.reason), $0.action) }
+    private static let rows = Dictionary(
+        uniqueKeysWithValues: table.map { (Key(status: $0.status, reason: $0.reason), $0) }
     )
+    private static let byName = Dictionary(table.map { ($0.reason, $0) }) { first, _ in first }
 
     /// The reasons by name, whose set bounds the metric's label.
     static let names = Set(table.map(\.reason))
@@ -83,7 +121,7 @@ enum APNsReason {
     /// What to do about an answer. A pair that Apple does not document is judged by its status: new reasons appear without
     /// notice.
     static func action(status: Int, reason: String) -> AnswerAction {
-        if let known = actions[Key(status: status, reason: reason)] { return known }
+        if let known = rows[Key(status: status, reason: reason)] { return known.action }
         return switch status {
         case 200: .accept
         case 403: .stop
@@ -92,5 +130,21 @@ enum APNsReason {
         case 400..<500: .reject
         default: .retry
         }
+    }
+
+    /// A reason with what an operator should look at.
+    static func problem(_ reason: String) -> String {
+        byName[reason]?.hint.map { "\(reason): \($0)" } ?? reason
+    }
+
+    /// The reason in a GOAWAY's data, which is JSON like a body, or the data itself.
+    static func inGoAway(_ text: String) -> String {
+        let json = text.first == "{" ? try? JSONValue(parsing: Array(text.utf8)) : nil
+        return String((json?["reason"]?.stringValue ?? text).prefix(goAwayLimit))
+    }
+
+    /// Whether the reason alone, without an answer, says that our account or configuration is at fault.
+    static func stopsPool(_ reason: String) -> Bool {
+        byName[reason]?.action == .stop
     }
 }

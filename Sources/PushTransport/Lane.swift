@@ -20,6 +20,14 @@ struct Lane: Sendable {
     var allowance = 0
     /// Connections in a row that failed or did not live long.
     var failures = 0
+    /// Whether the newest attempt to connect failed; then another is made without waiting for a push.
+    var isUnreachable = false
+    /// Bytes of the bodies on streams without an answer.
+    var bytes = 0
+    /// When a connection that still works is replaced, so that lookups and load spread anew.
+    var retireAt: ContinuousClock.Instant?
+    /// Pacing: when the next push would leave if none had left early.
+    var nextSendAt: ContinuousClock.Instant?
     /// Whether an answer came on this connection.
     var wasProven = false
     var connectedAt: ContinuousClock.Instant?

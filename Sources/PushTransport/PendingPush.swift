@@ -11,6 +11,9 @@ struct PendingPush: Sendable {
         let submittedAt: ContinuousClock.Instant
         let completion: @Sendable (PushOutcome) -> Void
 
+        /// What it counts for in limits of memory, in bytes.
+        var weight: Int { request.payload.count }
+
         init(
             request: PushRequest,
             deviceToken: String,
@@ -37,17 +40,21 @@ struct PendingPush: Sendable {
 struct WaitingLine: Sendable {
     private var slots: [PendingPush?] = []
     private var head = 0
+    /// The bodies of those that wait.
+    private(set) var bytes = 0
 
     var count: Int { slots.count - head }
     var isEmpty: Bool { count == 0 }
     var first: PendingPush? { isEmpty ? nil : slots[head] }
 
     mutating func append(_ push: PendingPush) {
+        bytes += push.order.weight
         slots.append(push)
     }
 
     /// Puts a push that was sent in vain back to the front.
     mutating func putBack(_ push: PendingPush) {
+        bytes += push.order.weight
         if head > 0 {
             head -= 1
             slots[head] = push
@@ -59,6 +66,7 @@ struct WaitingLine: Sendable {
     mutating func takeFirst() -> PendingPush? {
         guard !isEmpty else { return nil }
         let push = slots[head]
+        bytes -= push?.order.weight ?? 0
         slots[head] = nil
         head += 1
         if head == slots.count {
@@ -75,6 +83,7 @@ struct WaitingLine: Sendable {
         let all = slots[head...].compactMap { $0 }
         slots = []
         head = 0
+        bytes = 0
         return all
     }
 }

@@ -9,14 +9,22 @@ struct PoolMachine: Sendable {
         var lanes = 1
         /// Streams a connection carries at most, whatever the peer allows.
         var streams = 1000
+        /// Bytes of bodies a connection carries at most; one push is always allowed.
+        var bytes = 4 * 1024 * 1024
         /// Pushes that may wait for a stream.
         var waiting = 20_000
+        /// Bytes of bodies that may wait for a stream.
+        var waitingBytes = 32 * 1024 * 1024
         /// How long a push may wait for a stream.
         var waitingTime = Duration.seconds(30)
         /// How often one push is sent again in place.
         var resends = 5
         /// A connection that lived shorter counts as a failure for the back-off.
         var shortLife = Duration.seconds(10)
+        /// A connection is replaced at about this age, a quarter sooner or later; `nil` for never.
+        var lifetime: Duration?
+        /// Pushes a second on one connection; `nil` for as many as the peer takes.
+        var pace: Int?
         var reconnect = Backoff(base: .seconds(1), limit: .seconds(60))
         /// The pause after an answer that says our account or configuration is at fault.
         var pause = Backoff(base: .seconds(30), limit: .seconds(600))
@@ -30,6 +38,8 @@ struct PoolMachine: Sendable {
         case retire(lane: Int, generation: Int, drain: Bool)
         /// Call `expireWaiting` after this time.
         case wake(after: Duration)
+        /// Call `paced` after this time.
+        case pace(after: Duration)
     }
 
     /// What the end of a stream says about its connection.
@@ -61,6 +71,7 @@ struct PoolMachine: Sendable {
     private var pause: Pause?
     private var pauses = 0
     private var wakeIsSet = false
+    private var paceIsSet = false
     private(set) var isClosing = false
     private var generator = SystemRandomNumberGenerator()
 
@@ -71,6 +82,9 @@ struct PoolMachine: Sendable {
 
     /// Connections that may carry pushes.
     var connections: Int { lanes.count { $0.phase == .canary || $0.phase == .open } }
+
+    /// Whether connecting fails and nothing else carries pushes.
+    var isUnreachable: Bool { connections == 0 && lanes.contains { $0.isUnreachable } }
 
     /// Why nothing is sent, while that is so.
     func pauseReason(now: ContinuousClock.Instant) -> String? {
@@ -93,10 +107,11 @@ struct PoolMachine: Sendable {
             }
             self.pause = nil
         }
-        if waiting.isEmpty, let lane = roomiest() {
-            return [dispatch(push, lane)]
+        if waiting.isEmpty, let lane = roomiest(now: now) {
+            return [dispatch(push, lane, now: now)]
         }
-        guard waiting.count < limits.waiting else {
+        let isFull = waiting.count >= limits.waiting || waiting.bytes + push.order.weight > limits.waitingBytes
+        guard !isFull || waiting.isEmpty && limits.waiting > 0 else {
             return [.finish(push, .notSent(reason: "QueueFull", after: .seconds(1)))]
         }
         waiting.append(push)
@@ -105,13 +120,35 @@ struct PoolMachine: Sendable {
         return actions
     }
 
+    /// The short way of `submit` for a push that can leave at once.
+    /// - Returns: where it goes, or `nil` when `submit` must decide.
+    mutating func dispatchAtOnce(
+        _ push: PendingPush,
+        now: ContinuousClock.Instant
+    ) -> (lane: Int, generation: Int)? {
+        guard waiting.isEmpty, pause == nil, !isClosing, let lane = roomiest(now: now) else { return nil }
+        note(push, on: lane, now: now)
+        return (lane, lanes[lane].generation)
+    }
+
     /// Notes the end of a stream, and what it says of its connection.
-    mutating func ended(lane: Int, generation: Int, _ news: StreamNews, now: ContinuousClock.Instant) -> [Action] {
+    /// - Parameter bytes: the weight of the push.
+    mutating func ended(
+        lane: Int,
+        generation: Int,
+        bytes: Int = 0,
+        _ news: StreamNews,
+        now: ContinuousClock.Instant
+    ) -> [Action] {
         var actions: [Action] = []
         inFlight -= 1
         if lanes[lane].generation == generation, lanes[lane].phase == .canary || lanes[lane].phase == .open {
             lanes[lane].inFlight -= 1
+            lanes[lane].bytes -= bytes
             apply(news, lane, &actions, now: now)
+            if let retireAt = lanes[lane].retireAt, now >= retireAt, lanes[lane].phase != .closed {
+                retire(lane, drain: true, &actions, now: now)
+            }
         }
         advance(&actions, now: now)
         return actions
@@ -145,6 +182,14 @@ struct PoolMachine: Sendable {
         return actions
     }
 
+    /// Goes on with what pacing held back.
+    mutating func paced(now: ContinuousClock.Instant) -> [Action] {
+        paceIsSet = false
+        var actions: [Action] = []
+        advance(&actions, now: now)
+        return actions
+    }
+
     // MARK: Connections
 
     /// A connection is ready and the peer's SETTINGS are known.
@@ -153,7 +198,14 @@ struct PoolMachine: Sendable {
             return [.retire(lane: lane, generation: generation, drain: false)]
         }
         lanes[lane].phase = .canary
+        lanes[lane].isUnreachable = false
         lanes[lane].inFlight = 0
+        lanes[lane].bytes = 0
+        lanes[lane].nextSendAt = nil
+        lanes[lane].retireAt = limits.lifetime.map { lifetime in
+            let milliseconds = lifetime.milliseconds
+            return now + .milliseconds(Int64.random(in: milliseconds * 3 / 4...milliseconds * 5 / 4, using: &generator))
+        }
         lanes[lane].peerLimit = peerLimit
         lanes[lane].allowance = limits.streams
         lanes[lane].wasProven = false
@@ -167,6 +219,7 @@ struct PoolMachine: Sendable {
     mutating func connectFailed(lane: Int, generation: Int, now: ContinuousClock.Instant) -> [Action] {
         guard lanes[lane].generation == generation, lanes[lane].phase == .connecting else { return [] }
         lanes[lane].phase = .closed
+        lanes[lane].isUnreachable = true
         lanes[lane].failures += 1
         var actions: [Action] = []
         advance(&actions, now: now)
@@ -258,24 +311,32 @@ struct PoolMachine: Sendable {
         lanes[lane].failures = life >= limits.shortLife ? 0 : lanes[lane].failures + 1
         lanes[lane].phase = .closed
         lanes[lane].inFlight = 0
+        lanes[lane].bytes = 0
         actions.append(.retire(lane: lane, generation: lanes[lane].generation, drain: drain))
     }
 
-    /// Moves waiting pushes onto free streams, and makes connections while some still wait.
+    /// Moves waiting pushes onto free streams, and makes connections while some still wait. A provider that could not be
+    /// reached is tried again even without pushes: readiness would never come back otherwise.
     private mutating func advance(_ actions: inout [Action], now: ContinuousClock.Instant) {
-        while !waiting.isEmpty, let lane = roomiest(), let push = waiting.takeFirst() {
-            actions.append(dispatch(push, lane))
+        while !waiting.isEmpty, let lane = roomiest(now: now), let push = waiting.takeFirst() {
+            actions.append(dispatch(push, lane, now: now))
         }
-        guard !waiting.isEmpty, !isClosing else { return }
-        for lane in lanes.indices where lanes[lane].phase == .closed {
+        guard !isClosing else { return }
+        for lane in lanes.indices
+        where lanes[lane].phase == .closed && (!waiting.isEmpty || lanes[lane].isUnreachable) {
             lanes[lane].phase = .connecting
             lanes[lane].generation += 1
             let after = reconnectDelay(lanes[lane])
             actions.append(.connect(lane: lane, generation: lanes[lane].generation, after: after))
         }
-        if !wakeIsSet, let first = waiting.first {
+        guard let first = waiting.first else { return }
+        if !wakeIsSet {
             wakeIsSet = true
             actions.append(.wake(after: max(limits.waitingTime - (now - first.order.submittedAt), .milliseconds(1))))
+        }
+        if !paceIsSet, let after = paceRest(now: now) {
+            paceIsSet = true
+            actions.append(.pace(after: after))
         }
     }
 
@@ -287,16 +348,49 @@ struct PoolMachine: Sendable {
     }
 
     /// The lane for the next push: one that waits for its proof, so that it becomes useful, else the one with the most room.
-    private func roomiest() -> Int? {
-        if let unproven = lanes.firstIndex(where: { $0.phase == .canary && $0.room > 0 }) { return unproven }
-        var best: Int?
-        for lane in lanes.indices where lanes[lane].room > best.map({ lanes[$0].room }) ?? 0 { best = lane }
-        return best
+    private func roomiest(now: ContinuousClock.Instant) -> Int? {
+        if lanes.count == 1 { return room(of: lanes[0], now: now) > 0 ? 0 : nil }
+        if let unproven = lanes.firstIndex(where: { $0.phase == .canary && room(of: $0, now: now) > 0 }) {
+            return unproven
+        }
+        var best: (lane: Int, room: Int)?
+        for lane in lanes.indices {
+            let room = room(of: lanes[lane], now: now)
+            if room > best?.room ?? 0 { best = (lane, room) }
+        }
+        return best?.lane
     }
 
-    private mutating func dispatch(_ push: PendingPush, _ lane: Int) -> Action {
-        lanes[lane].inFlight += 1
-        inFlight += 1
+    /// How many more pushes a connection takes now: streams, bytes and pace considered.
+    private func room(of lane: Lane, now: ContinuousClock.Instant) -> Int {
+        if lane.bytes >= limits.bytes { return 0 }
+        if let pace = limits.pace, let next = lane.nextSendAt, next - now > Self.paceBurst(pace) { return 0 }
+        return lane.room
+    }
+
+    private mutating func dispatch(_ push: PendingPush, _ lane: Int, now: ContinuousClock.Instant) -> Action {
+        note(push, on: lane, now: now)
         return .dispatch(push, lane: lane, generation: lanes[lane].generation)
+    }
+
+    private mutating func note(_ push: PendingPush, on lane: Int, now: ContinuousClock.Instant) {
+        lanes[lane].inFlight += 1
+        lanes[lane].bytes += push.order.weight
+        inFlight += 1
+        if let pace = limits.pace {
+            lanes[lane].nextSendAt = max(lanes[lane].nextSendAt ?? now, now) + .seconds(1) / max(pace, 1)
+        }
+    }
+
+    /// How far pushes may run ahead of their pace: a tenth of a second's worth, at least one.
+    private static func paceBurst(_ pace: Int) -> Duration {
+        max(.milliseconds(100) - .seconds(1) / max(pace, 1), .zero)
+    }
+
+    /// When pacing lets the next push go, where nothing but pacing holds it back.
+    private func paceRest(now: ContinuousClock.Instant) -> Duration? {
+        guard let pace = limits.pace else { return nil }
+        let held = lanes.filter { $0.room > 0 && $0.bytes < limits.bytes }.compactMap(\.nextSendAt)
+        return held.min().map { max($0 - now - Self.paceBurst(pace), .milliseconds(1)) }
     }
 }

@@ -3,13 +3,25 @@ package import Notifications
 
 /// One push to one device.
 package struct PushRequest: Sendable {
+    /// `apns-collapse-id`.
+    package enum Collapse: Sendable, Equatable {
+        /// The message id.
+        case message
+        /// None: each push stands for itself, as with calls and activities.
+        case none
+        /// At most 64 bytes of UTF-8.
+        case id(String)
+    }
+
     /// The token as the device reported it; it is normalised before it is sent.
     package var deviceToken: String
     package var environment: PushEnvironment
     /// The app's bundle id; the push type's suffix is added when it is missing.
     package var topic: String
-    /// At once `apns-id` and `apns-collapse-id`, so that a repeated send shows one notification.
+    /// The `apns-id`, the same in every repetition.
     package var messageID: UUIDBits
+    /// What the device replaces; by default the message itself, so that a repeated send shows one notification.
+    package var collapse = Collapse.message
     /// The JSON body, ready to send.
     package var payload: [UInt8]
     package var priority: PushPriority
@@ -49,24 +61,4 @@ package enum PushPriority: Int, Sendable, CaseIterable {
     case considerate = 5
     /// Never wakes the device.
     case low = 1
-}
-
-/// `apns-push-type` with what follows from it.
-package enum PushType: String, Sendable, CaseIterable {
-    case alert
-    case background
-    case voip
-    case liveActivity = "liveactivity"
-
-    /// What the topic carries after the bundle id.
-    package var topicSuffix: String {
-        switch self {
-        case .alert, .background: ""
-        case .voip: ".voip"
-        case .liveActivity: ".push-type.liveactivity"
-        }
-    }
-
-    /// The largest body in bytes.
-    package var payloadLimit: Int { self == .voip ? 5120 : 4096 }
 }

@@ -35,18 +35,30 @@ package final class PushTransport: Sendable {
         now: @escaping @Sendable () -> ContinuousClock.Instant = { ContinuousClock.now }
     ) {
         let metrics = TransportMetrics(telemetry.metrics)
-        let tokens = ProviderTokenSource(
-            key: configuration.key,
-            teamID: configuration.teamID,
-            wallClock: wallClock,
-            now: now,
-            onMint: { metrics.mints.increment() }
-        )
+        let tokens: ProviderTokenSource?
+        let certificate: CertificateWatch?
+        switch configuration.credential {
+        case .token(let key, let teamID):
+            certificate = nil
+            tokens = ProviderTokenSource(
+                key: key,
+                teamID: teamID,
+                vault: configuration.vault,
+                wallClock: wallClock,
+                now: now,
+                logger: telemetry.logger,
+                onMint: { metrics.mints.increment() }
+            )
+        case .certificate(let shown):
+            tokens = nil
+            certificate = CertificateWatch(shown, wallClock: wallClock, telemetry: telemetry)
+        }
         func pool(_ environment: PushEnvironment) -> APNsPool {
             APNsPool(
                 environment: environment,
                 configuration: configuration,
                 tokens: tokens,
+                certificate: certificate,
                 metrics: metrics,
                 telemetry: telemetry,
                 now: now
@@ -79,12 +91,10 @@ package final class PushTransport: Sendable {
             return refuse("MalformedDeviceToken", moment, completion)
         }
         if let reason = localRefusal(request) { return refuse(reason, moment, completion) }
-        let suffix = request.pushType.topicSuffix
-        let topic = suffix.isEmpty || request.topic.hasSuffix(suffix) ? request.topic : request.topic + suffix
         let order = PendingPush.Order(
             request: request,
             deviceToken: deviceToken,
-            topic: topic,
+            topic: request.pushType.topic(request.topic),
             submittedAt: moment,
             completion: completion
         )
@@ -134,13 +144,8 @@ package final class PushTransport: Sendable {
         environment == .production ? production : sandbox
     }
 
-    /// What Apple would refuse anyway. Every refusal by Apple slows the connection down, so these never leave.
     private func localRefusal(_ request: PushRequest) -> String? {
-        if request.provider != .apns { return "ProviderNotConfigured" }
-        if request.payload.isEmpty { return "PayloadEmpty" }
-        if request.payload.count > request.pushType.payloadLimit { return "PayloadTooLarge" }
-        if request.pushType == .background, request.priority != .considerate { return "BadPriority" }
-        return nil
+        request.provider == .apns ? PushRules.refusal(request) : "ProviderNotConfigured"
     }
 
     private func refuse(

@@ -13,8 +13,8 @@ final class TransportMetrics: Sendable {
     /// Reasons of our own, beside Apple's: together they bound the label.
     private static let ownReasons: Set<String> = [
         "Closing", "QueueFull", "NoConnection", "PayloadTooLarge", "PayloadEmpty", "MalformedDeviceToken",
-        "BadPriority",
-        "ProviderNotConfigured", "SigningFailed", "BreakerBadDeviceToken", "BreakerDeviceTokenNotForTopic",
+        "BackgroundPushShowsSomething", "ProviderNotConfigured", "SigningFailed", "BreakerBadDeviceToken",
+        "BreakerDeviceTokenNotForTopic",
     ]
     private static let connectionReasons = Set(HTTP2Error.Code.allCases.map(\.rawValue))
 
@@ -42,6 +42,16 @@ final class TransportMetrics: Sendable {
             "apns_breaker_opened_total",
             help: "Times so many tokens were called bad that none was believed dead any more."
         )
+    }
+
+    /// Counts a stop of a whole pool.
+    func stopped(_ reason: String) {
+        registry.counter(
+            "apns_stops_total",
+            help: "Times Apple refused our account or configuration and everything was held back, by its reason.",
+            labels: [("reason", Self.bounded(reason))]
+        )
+        .increment()
     }
 
     func count(_ outcome: PushOutcome, took: Duration) {

@@ -22,9 +22,18 @@ package final class Service: Sendable {
     package let telemetry: Telemetry
     /// Requested by SIGTERM, SIGINT, the end of a task, or by `stop.request(reason:)`.
     package let stop: StopSignal
+    /// How long after `stop` the tasks may take before they are cancelled (`STOP_DEADLINE`). What a service waits for at its
+    /// end has to fit in, with time left to record it.
+    package let stopDeadline: Duration
     private let state = Mutex(State())
 
-    package init(name: String, telemetry: Telemetry, stop: StopSignal = StopSignal()) {
+    package init(
+        name: String,
+        telemetry: Telemetry,
+        stop: StopSignal = StopSignal(),
+        stopDeadline: Duration = .seconds(20)
+    ) {
+        self.stopDeadline = stopDeadline
         self.name = name
         self.telemetry = telemetry
         self.stop = stop

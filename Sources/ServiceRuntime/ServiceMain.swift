@@ -51,7 +51,7 @@ package enum ServiceMain {
         }
         let logger = Logger(service: name, level: common.logLevel)
         warn(of: reader.suspects(), logger)
-        let service = Service(name: name, telemetry: Telemetry(logger: logger))
+        let service = Service(name: name, telemetry: Telemetry(logger: logger), stopDeadline: common.stopDeadline)
         let runner = ServiceRunner(service: service, stopDeadline: common.stopDeadline)
         Task.detached(name: "service") {
             let code = await runner.run { service in try await body(config, service) }

@@ -76,6 +76,27 @@ final class EVPKey: @unchecked Sendable {
         try MemoryBIO.text("writing the public key") { bio in PEM_write_bio_PUBKEY(bio, pointer) }
     }
 
+    /// The private half, the same whatever file it was read from: the number of a P-256 key, else DER. Empty for a key
+    /// without one.
+    var privateBytes: [UInt8] {
+        defer { ERR_clear_error() }
+        if kind == .p256 {
+            var number: OpaquePointer?
+            guard EVP_PKEY_get_bn_param(pointer, "priv", &number) == 1, let number else { return [] }
+            defer { BN_clear_free(number) }
+            var bytes = [UInt8](repeating: 0, count: 32)
+            return BN_bn2binpad(number, &bytes, 32) == 32 ? bytes : []
+        }
+        let size = i2d_PrivateKey(pointer, nil)
+        guard size > 0 else { return [] }
+        var bytes = [UInt8](repeating: 0, count: Int(size))
+        bytes.withUnsafeMutableBufferPointer { buffer in
+            var start = buffer.baseAddress
+            _ = i2d_PrivateKey(pointer, &start)
+        }
+        return bytes
+    }
+
     /// Signs the message; for P-256 the signature is DER.
     func sign(_ message: [UInt8]) throws(SigningError) -> [UInt8] {
         guard let context = EVP_MD_CTX_new() else { throw .openSSL(.operationFailed, "signing") }

@@ -42,6 +42,17 @@ package struct SigningKey: Sendable {
         }
     }
 
+    /// 32 bytes that only the holder of this key can compute: HMAC-SHA-256 of the label under the private key, for encrypting
+    /// what others who hold the key may read. Different labels give unrelated secrets.
+    package func derivedSecret(label: String) -> [UInt8] {
+        let secret: [UInt8] =
+            switch material {
+            case .secret(let secret): secret
+            case .pair(let key): key.privateBytes
+            }
+        return HMAC.sha256(Array(label.utf8), key: secret)
+    }
+
     /// The key that verifies this key's signatures, under the same key id.
     package var verificationKey: VerificationKey {
         VerificationKey(material: material, algorithm: algorithm, keyID: keyID)

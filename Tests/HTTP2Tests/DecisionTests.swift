@@ -32,6 +32,23 @@ struct DecisionTests {
         #expect(stall.check(now: time(15)) == .sendPing)
     }
 
+    @Test func `a peer that answers PING but no request is found out`() {
+        var options = HTTP2ClientOptions()
+        options.answerAfter = .seconds(12)
+        var stall = StallDetector(options: options, now: time(0))
+        stall.requestSent(now: time(0))
+        stall.requestSent(now: time(5))
+        stall.frameReceived(now: time(11), streamsOpen: true)
+        #expect(stall.check(now: time(11)) == .wait(until: time(12)))
+        #expect(stall.check(now: time(12)) == .unresponsive)
+        // One answer of many gives the others the whole time again; none open, no hurry.
+        stall.answerProgressed(now: time(12), streamsOpen: true)
+        #expect(stall.check(now: time(12)) == .wait(until: time(24)))
+        stall.answerProgressed(now: time(13), streamsOpen: false)
+        stall.frameReceived(now: time(13), streamsOpen: false)
+        #expect(stall.check(now: time(100)) == .wait(until: time(3_613)))
+    }
+
     @Test func `an idle connection is checked once an hour`() {
         var stall = detector
         #expect(stall.check(now: time(3_599)) == .wait(until: time(3_600)))

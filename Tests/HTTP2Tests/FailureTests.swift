@@ -144,6 +144,26 @@ struct FailureTests {
         #expect(peer.telemetry.metrics.counter("http2_client_connections_stalled_total", help: "").current == 1)
     }
 
+    @Test func `a peer that answers PING but no request is left, its requests in doubt`() async throws {
+        let held = Collector<HTTP2Responder>()
+        let bed = try await TestBed { request, responder in
+            if request.path == "/answer" { responder.respond(status: 200) } else { held.append(responder) }
+        }
+        var options = HTTP2ClientOptions()
+        options.stallAfter = .milliseconds(20)
+        options.answerAfter = .milliseconds(200)
+        let client = try await bed.connect(options)
+        #expect(try await client.send(.push("/answer"), timeout: .seconds(20)).status == 200)
+        let results = Collector<Result<HTTP2Response, HTTP2Error>>()
+        for _ in 0..<5 { client.send(.push("/hold"), timeout: .seconds(20)) { results.append($0) } }
+        for result in await results.wait(for: 5) {
+            let error = #expect(throws: HTTP2Error.self) { try result.get() }
+            #expect(error?.code == .connectionLost)
+            #expect(error?.wasProcessed == .unknown)
+        }
+        #expect(await client.wait { $0.isClosed }.isClosing)
+    }
+
     @Test func `a slow answer is no stall while the peer answers PING`() async throws {
         let held = Collector<HTTP2Responder>()
         let bed = try await TestBed { _, responder in held.append(responder) }

@@ -10,7 +10,10 @@ struct DeveloperTools: Sendable {
     private let transport: PushTransport
 
     init(_ config: GatewayConfig, platform: Platform, telemetry: Telemetry) {
-        transport = PushTransport(configuration: config.apns.configuration, telemetry: telemetry)
+        transport = PushTransport(
+            configuration: config.apns.configuration(sharing: platform.redis),
+            telemetry: telemetry
+        )
         ports = DeveloperPorts(
             recipients: RecipientAdapter(store: RecipientStore(pool: platform.pool)),
             push: PushAdapter(transport: transport),

@@ -14,8 +14,6 @@ import Store
 
 /// Joins the gateway's ports to their servers and opens its port.
 struct Wiring: Sendable {
-    /// How long running requests may take after the stop was requested: less than the usual stop deadline of 20 s.
-    private static let stopPatience = Duration.seconds(12)
     /// How often readiness is looked at.
     private static let watchInterval = Duration.seconds(2)
 
@@ -25,9 +23,12 @@ struct Wiring: Sendable {
     private let server: HTTPServer
     private let operations: OperationsServer
     private let telemetry: Telemetry
+    /// How long running requests may take after the stop was requested: three fifths of the stop deadline.
+    private let stopPatience: Duration
 
     init(_ config: GatewayConfig, service: Service) async throws {
         let telemetry = service.telemetry
+        stopPatience = service.stopDeadline * 3 / 5
         let platform = try await Platform(
             settings: config.platform,
             processName: service.name,
@@ -103,7 +104,7 @@ struct Wiring: Sendable {
     /// Serves until the stop, then lets running requests end.
     func serve(until stop: StopSignal) async {
         await stop.wait()
-        await server.stop(deadline: Self.stopPatience)
+        await server.stop(deadline: stopPatience)
     }
 
     /// Keeps readiness up to date.

@@ -20,17 +20,23 @@ struct Wiring: Sendable {
     private let operations: OperationsServer
     private let claims = ClaimClock()
     private let health: HealthBoard
+    /// How long sends may go without an answer after the stop: half the stop deadline, so that there is time to record them.
+    private let sendPatience: Duration
 
     init(_ config: WorkerConfig, service: Service) async throws {
         let telemetry = service.telemetry
         health = telemetry.health
+        sendPatience = service.stopDeadline / 2
         platform = try await Platform(
             settings: config.platform,
             processName: service.name,
             databaseConnections: 4,
             telemetry: telemetry
         )
-        transport = PushTransport(configuration: config.apns.configuration, telemetry: telemetry)
+        transport = PushTransport(
+            configuration: config.apns.configuration(sharing: platform.redis),
+            telemetry: telemetry
+        )
         consumer = JobConsumer(
             queue: platform.queue,
             redis: platform.redis,
@@ -68,12 +74,12 @@ struct Wiring: Sendable {
         telemetry.logger.info("metrics and health are served", ["port": .integer(operations.port)])
     }
 
-    /// Delivers until the stop, then lets what is in flight end. Sends without an answer ten seconds later are given up as
-    /// unknown, so that there is time left to record them before the stop deadline.
+    /// Delivers until the stop, then lets what is in flight end. Sends without an answer at half of the stop deadline
+    /// are given up as unknown, so that there is time left to record them.
     func deliver(until stop: StopSignal) async {
         let cutOff = Task {
             await stop.wait()
-            await transport.drain(deadline: .seconds(10))
+            await transport.drain(deadline: sendPatience)
         }
         await engine.run { await stop.wait() }
         cutOff.cancel()

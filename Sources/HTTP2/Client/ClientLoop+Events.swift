@@ -35,6 +35,10 @@ extension ClientLoop: HTTP2SessionEvents {
     func received(_ frame: FrameNotice) {
         stall.frameReceived(now: now, streamsOpen: streams.count > 0)
         switch frame {
+        case .headers, .data: stall.answerProgressed(now: now, streamsOpen: true)
+        case .settings, .ping, .goAway, .other: break
+        }
+        switch frame {
         case .headers(let tag, endStream: true), .data(let tag, endStream: true):
             guard let session, let stream = streams[tag] else { return }
             stream.remoteEnded = true
@@ -71,7 +75,9 @@ extension ClientLoop: HTTP2SessionEvents {
     func streamClosed(_ streamID: Int32, tag: Int, errorCode: UInt32) {
         guard let stream = streams[tag] else { return }
         free(tag)
+        // A stream that we gave up says nothing about the peer; any other end is its doing.
         guard !stream.isFinished else { return }
+        stall.answerProgressed(now: now, streamsOpen: streams.count > 0)
         finish(stream, result(of: stream, streamID, errorCode))
     }
 

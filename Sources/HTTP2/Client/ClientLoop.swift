@@ -268,6 +268,9 @@ final class ClientLoop {
         case .dead:
             metrics.stalled.increment()
             return HTTP2Error(.connectionLost, "the peer gave no sign of life")
+        case .unresponsive:
+            metrics.stalled.increment()
+            return HTTP2Error(.connectionLost, "the peer lives, but answers none of its requests")
         }
     }
 

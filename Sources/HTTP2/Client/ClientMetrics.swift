@@ -14,7 +14,7 @@ struct ClientMetrics {
         closed = metrics.counter("http2_client_connections_closed_total", help: "Connections that ended.")
         stalled = metrics.counter(
             "http2_client_connections_stalled_total",
-            help: "Connections that were declared dead because the peer gave no sign of life."
+            help: "Connections that were declared dead because the peer gave no sign of life or answered no request."
         )
         answered = metrics.counter("http2_client_responses_total", help: "Requests that got a complete answer.")
         var failed: [HTTP2Error.Code: Counter] = [:]

@@ -14,6 +14,9 @@ package struct HTTP2ClientOptions: Sendable {
     package var stallAfter: Duration = .seconds(15)
     /// How long that sign of life may take before the connection is declared dead.
     package var stallPingTimeout: Duration = .seconds(5)
+    /// How long the peer may leave every open request unanswered, PINGs answered or not, before the connection is given up;
+    /// `nil` for as long as the requests' own deadlines allow.
+    package var answerAfter: Duration?
     /// Silence on an idle connection after which a PING checks it; Apple suggests about an hour.
     package var idlePingAfter: Duration = .seconds(3_600)
 

@@ -26,6 +26,8 @@ package struct HTTP2ServerRequest: Sendable {
     /// Without pseudo-headers, in the order of arrival.
     package let headers: [HTTP2Header]
     package let body: [UInt8]
+    /// The common name of the client's verified certificate, where it showed one.
+    package let clientName: String?
 
     /// The value of the first header with this lower-case name.
     package func header(_ name: String) -> String? {

@@ -17,6 +17,7 @@ final class ServerConnection {
     var lingerUntil: MonotonicTime?
     /// There is something to flush in this turn.
     var isDirty = false
+    private var clientName: String?
     private let options: HTTP2ServerOptions
 
     init(id: Int, channel: TLSChannel, options: HTTP2ServerOptions, handshakeDeadline: MonotonicTime) {
@@ -36,6 +37,7 @@ final class ServerConnection {
             (NGHTTP2_SETTINGS_MAX_HEADER_LIST_SIZE, UInt32(clamping: options.maxRequestHeaders)),
         ])
         self.session = session
+        clientName = channel.peerName
     }
 
     /// Breaks the reference cycle with the session.
@@ -139,7 +141,8 @@ extension ServerConnection: HTTP2SessionEvents {
                     path: stream.path,
                     authority: stream.authority,
                     headers: stream.headers,
-                    body: stream.body
+                    body: stream.body,
+                    clientName: clientName
                 )
             )
             stream.headers = []

@@ -82,6 +82,17 @@ final class TLSChannel {
         return length == 2 && name?[0] == UInt8(ascii: "h") && name?[1] == UInt8(ascii: "2")
     }
 
+    /// The common name of the certificate that the peer showed and that was verified; `nil` where it showed none.
+    var peerName: String? {
+        guard let certificate = SSL_get1_peer_certificate(ssl) else { return nil }
+        defer { X509_free(certificate) }
+        var buffer = [CChar](repeating: 0, count: 256)
+        let subject = X509_get_subject_name(certificate)
+        let length = X509_NAME_get_text_by_NID(subject, NID_commonName, &buffer, Int32(buffer.count))
+        ERR_clear_error()
+        return String(decoding: buffer.prefix(max(Int(length), 0)).map(UInt8.init(bitPattern:)), as: UTF8.self)
+    }
+
     /// Reads at most one record.
     func read(into buffer: UnsafeMutableRawBufferPointer) -> Progress {
         ERR_clear_error()

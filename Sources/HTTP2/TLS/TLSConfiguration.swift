@@ -46,10 +46,13 @@ package struct TLSServerConfiguration: Sendable {
     package var identity: TLSIdentity
     /// When set, clients must show a certificate that this trust accepts.
     package var clientTrust: TLSTrust?
+    /// Whether a client may also show none, where `clientTrust` is set.
+    package var clientMayStayUnknown: Bool
 
-    package init(identity: TLSIdentity, clientTrust: TLSTrust? = nil) {
+    package init(identity: TLSIdentity, clientTrust: TLSTrust? = nil, clientMayStayUnknown: Bool = false) {
         self.identity = identity
         self.clientTrust = clientTrust
+        self.clientMayStayUnknown = clientMayStayUnknown
     }
 
     package init(certificatePEM: String, privateKeyPEM: String) {

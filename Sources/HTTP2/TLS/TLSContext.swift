@@ -21,7 +21,8 @@ final class TLSContext {
         try load(configuration.identity)
         if let trust = configuration.clientTrust {
             try load(trust)
-            SSL_CTX_set_verify(pointer, SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT, nil)
+            let demand = configuration.clientMayStayUnknown ? 0 : SSL_VERIFY_FAIL_IF_NO_PEER_CERT
+            SSL_CTX_set_verify(pointer, SSL_VERIFY_PEER | demand, nil)
         }
         SSL_CTX_set_alpn_select_cb(pointer, selectProtocol, nil)
     }

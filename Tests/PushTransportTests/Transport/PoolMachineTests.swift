@@ -164,6 +164,74 @@ struct PoolMachineTests {
         #expect(submit(3) == ["end 3 notSent QueueFull"])
     }
 
+    @Test mutating func `bytes in flight are bounded like streams`() {
+        machine = PoolMachine(
+            limits: {
+                var limits = PoolMachine.Limits()
+                limits.bytes = 8192
+                limits.waitingBytes = 4096
+                return limits
+            }()
+        )
+        openLane(peerLimit: 1000)
+        for number in 1...2 {
+            #expect(texts(machine.submit(pending(number, bytes: 4096), now: start)) == ["send \(number) on 0.1"])
+        }
+        #expect(texts(machine.submit(pending(3, bytes: 4096), now: start)) == [])
+        #expect(texts(machine.submit(pending(4, bytes: 1), now: start)) == ["end 4 notSent QueueFull"])
+        #expect(machine.waiting.bytes == 4096)
+        let news = machine.ended(lane: 0, generation: 1, bytes: 4096, .proven, now: start)
+        #expect(texts(news) == ["send 3 on 0.1"])
+        #expect(machine.waiting.bytes == 0)
+    }
+
+    @Test mutating func `an old connection is replaced while its answers are awaited`() {
+        machine = PoolMachine(
+            limits: {
+                var limits = PoolMachine.Limits(); limits.lifetime = .seconds(1000); return limits
+            }()
+        )
+        openLane(peerLimit: 1000)
+        #expect(submit(1, 2) == ["send 1 on 0.1", "send 2 on 0.1"])
+        #expect(texts(machine.ended(lane: 0, generation: 1, .proven, now: start + .seconds(749))) == [])
+        let news = machine.ended(lane: 0, generation: 1, .proven, now: start + .seconds(1251))
+        #expect(texts(news) == ["retire 0.1 draining"])
+        #expect(submit(3, at: start + .seconds(1252)) == ["connect 0.2 now"])
+    }
+
+    @Test mutating func `pacing spreads pushes over the second and lets a tenth of one run ahead (A5)`() {
+        machine = PoolMachine(
+            limits: {
+                var limits = PoolMachine.Limits(); limits.pace = 100; return limits
+            }()
+        )
+        _ = machine.submit(pending(0), now: start - .seconds(10))
+        _ = machine.connected(lane: 0, generation: 1, peerLimit: 1000, now: start - .seconds(10))
+        _ = machine.ended(lane: 0, generation: 1, .proven, now: start - .seconds(10))
+        let atOnce = (1...50).flatMap { texts(machine.submit(pending($0), now: start)) }
+        #expect(atOnce.count { $0.hasPrefix("send") } == 10)
+        #expect(atOnce.contains("pace"))
+        // From then on one every ten milliseconds.
+        var sent = 10
+        for step in 1...40 {
+            let actions = texts(machine.paced(now: start + .milliseconds(10 * step)))
+            sent += actions.count { $0.hasPrefix("send") }
+            #expect(sent == 10 + step)
+        }
+    }
+
+    @Test mutating func `an unreachable provider is tried again without a push, and said to be unreachable`() {
+        _ = submit(1)
+        #expect(!machine.isUnreachable)
+        _ = machine.connectFailed(lane: 0, generation: 1, now: start)
+        #expect(machine.isUnreachable)
+        _ = machine.expireWaiting(now: start + .seconds(31))
+        #expect(machine.waiting.isEmpty)
+        #expect(texts(machine.connectFailed(lane: 0, generation: 2, now: start)) == ["connect 0.3 later"])
+        _ = machine.connected(lane: 0, generation: 3, peerLimit: 10, now: start)
+        #expect(!machine.isUnreachable)
+    }
+
     @Test mutating func `closing gives back what waits and takes nothing more`() {
         _ = submit(1, 2)
         #expect(texts(machine.close()) == ["end 1 notSent Closing", "end 2 notSent Closing"])
@@ -210,13 +278,13 @@ struct PoolMachineTests {
         numbers.flatMap { texts(machine.submit(pending($0, at: moment), now: moment ?? start)) }
     }
 
-    private func pending(_ number: Int, at moment: ContinuousClock.Instant? = nil) -> PendingPush {
+    private func pending(_ number: Int, at moment: ContinuousClock.Instant? = nil, bytes: Int = 0) -> PendingPush {
         let request = PushRequest(
             deviceToken: "aa",
             environment: .production,
             topic: "t",
             messageID: UUIDBits(high: 0, low: UInt64(number)),
-            payload: []
+            payload: [UInt8](repeating: 0x78, count: bytes)
         )
         return PendingPush(
             order: .init(request: request, deviceToken: "aa", topic: "t", submittedAt: moment ?? start) { _ in }
@@ -235,6 +303,7 @@ struct PoolMachineTests {
             case .finish(let push, let outcome): "end \(number(push)) \(outcome)"
             case .retire(let lane, let generation, let drain): "retire \(lane).\(generation)\(drain ? " draining" : "")"
             case .wake: "wake"
+            case .pace: "pace"
             }
         }
     }

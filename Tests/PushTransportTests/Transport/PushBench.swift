@@ -18,12 +18,21 @@ struct PushBench: Sendable {
     let transport: PushTransport
     let telemetry: Telemetry
     let log: MemorySink
+    let configuration: SimulatorConfiguration
+
+    /// Starts a simulator like the first on its port.
+    func restart(port: Int) async throws -> PushSimulator {
+        var configuration = configuration
+        configuration.port = port
+        return try await PushSimulator.start(configuration, telemetry: .silent())
+    }
 
     /// Runs `body` with a fresh pair and stops both afterwards.
     static func run<Value>(
         simulator change: (inout SimulatorConfiguration) -> Void = { _ in },
         transport tune: (inout APNsConfiguration) -> Void = { _ in },
         signedBy other: SigningKey? = nil,
+        certificate: ClientCertificate? = nil,
         wallClock: any WallClock = SystemWallClock(),
         now: @escaping @Sendable () -> ContinuousClock.Instant = { ContinuousClock.now },
         _ body: (PushBench) async throws -> Value
@@ -37,13 +46,15 @@ struct PushBench: Sendable {
         )
         change(&configuration)
         let simulator = try await PushSimulator.start(configuration, telemetry: .silent())
-        var settings = try APNsConfiguration(
-            key: other ?? key,
-            teamID: teamID,
-            host: "127.0.0.1",
-            port: simulator.port,
-            trustedPEM: pair.certificatePEM
-        )
+        var settings: APNsConfiguration
+        if let certificate {
+            settings = APNsConfiguration(certificate: certificate)
+        } else {
+            settings = try APNsConfiguration(key: other ?? key, teamID: teamID)
+        }
+        settings.host = "127.0.0.1"
+        settings.port = simulator.port
+        settings.trustedPEM = pair.certificatePEM
         // Short waits: what is tested is their order, not their length.
         settings.reconnect = Backoff(base: .milliseconds(20), limit: .milliseconds(200))
         settings.pause = Backoff(base: .milliseconds(400), limit: .milliseconds(400))
@@ -52,7 +63,13 @@ struct PushBench: Sendable {
         let log = MemorySink()
         let telemetry = Telemetry.silent(sink: log)
         let transport = PushTransport(configuration: settings, telemetry: telemetry, wallClock: wallClock, now: now)
-        let bench = PushBench(simulator: simulator, transport: transport, telemetry: telemetry, log: log)
+        let bench = PushBench(
+            simulator: simulator,
+            transport: transport,
+            telemetry: telemetry,
+            log: log,
+            configuration: configuration
+        )
         do {
             let value = try await body(bench)
             await transport.close()

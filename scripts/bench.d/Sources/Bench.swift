@@ -7,7 +7,10 @@ struct Bench {
         do {
             switch CommandLine.arguments.dropFirst().first {
             case "engine": try await EngineBench(environment: ProcessInfo.processInfo.environment).run()
-            default: throw BenchError(description: "usage: Bench engine")
+            case "push":
+                let part = CommandLine.arguments.dropFirst(2).first ?? ""
+                try await PushBench(environment: ProcessInfo.processInfo.environment).run(part)
+            default: throw BenchError(description: "usage: Bench engine | push throughput|rtt80|soak")
             }
         } catch {
             FileHandle.standardError.write(Data("Bench: \(error)\n".utf8))
