@@ -57,21 +57,28 @@ package struct ClaimedJob: Sendable, Equatable {
         (try? JSONValue(parsing: opts)) ?? .object([])
     }
 
-    /// Reads a job as claim.lua returns it.
-    init(_ reply: RedisReply, token: String) throws(RedisError) {
-        let parts = try reply.requireArray("claim")
-        guard parts.count == 10 else { throw RedisError(.unexpectedReply, "claim: a job has 10 parts", wasSent: true) }
-        id = try parts[9].requireString("claim")
-        name = parts[0].string ?? ""
-        data = parts[1].string ?? ""
-        opts = parts[2].string ?? "{}"
-        timestamp = parts[3].integer.map { Timestamp(milliseconds: $0) }
-        priority = parts[4].int ?? 0
-        attemptsStarted = parts[5].int ?? 1
-        attemptsMade = parts[6].int ?? 0
-        deferredFailure = parts[7].string
-        stalledCount = parts[8].int ?? 0
+    /// The fields of a job's hash that are read when it was taken.
+    static let fields: [RedisArgument] = [
+        "name", "data", "opts", "timestamp", "priority", "ats", "atm", "defa", "stc",
+    ]
+
+    /// Reads the values of `fields`. `nil` when there is no job any more.
+    init?(id: String, token: String, values: [RedisReply]) throws(RedisError) {
+        guard values.count == Self.fields.count else {
+            throw RedisError(.unexpectedReply, "claim: a job has \(Self.fields.count) parts", wasSent: true)
+        }
+        guard !values[0].isNull || !values[1].isNull else { return nil }
+        self.id = id
         self.token = token
+        name = values[0].string ?? ""
+        data = values[1].string ?? ""
+        opts = values[2].string ?? "{}"
+        timestamp = values[3].integer.map { Timestamp(milliseconds: $0) }
+        priority = values[4].int ?? 0
+        attemptsStarted = values[5].int ?? 1
+        attemptsMade = values[6].int ?? 0
+        deferredFailure = values[7].string
+        stalledCount = values[8].int ?? 0
     }
 }
 

@@ -102,16 +102,48 @@ package final class JobConsumer: Sendable {
                 .init(min(max(prioritizedLimit ?? limit, 0), limit)),
             ]
         )
-        let (result, dropped) = try reply.reading { reply throws(RedisError) in
-            try Self.claimResult(reply, token: token)
-        }
-        metrics.claimed.increment(by: result.jobs.count)
+        let taken = try reply.reading { reply throws(RedisError) in try TakenJobs(reply) }
+        let jobs = try await read(taken.ids, token: token)
+        // A job that is gone now was deleted by somebody in the very moment it was taken.
+        let dropped = taken.dropped + taken.ids.count - jobs.count
+        metrics.claimed.increment(by: jobs.count)
         if dropped > 0 {
             metrics.dropped.increment(by: dropped)
             logger.warning("ids without a job dropped", ["count": .integer(dropped)])
         }
-        await planSchedulers(for: result.jobs)
-        return result
+        await planSchedulers(for: jobs)
+        return ClaimResult(
+            jobs: jobs,
+            nextDue: taken.nextDue,
+            isPaused: taken.isPaused,
+            limitedFor: taken.limitedFor
+        )
+    }
+
+    /// Reads jobs that were just taken. Outside the script, because there every field would be turned into a Lua string and back.
+    private func read(_ ids: [String], token: String) async throws(JobQueueError) -> [ClaimedJob] {
+        guard !ids.isEmpty else { return [] }
+        let commands = ids.map { id in
+            RedisCommand(["HMGET", .string(connection.name.keyPrefix + id)] + ClaimedJob.fields)
+        }
+        let replies = try await connection.translating { () async throws(RedisError) -> [RedisReply] in
+            do throws(RedisError) {
+                return try await connection.redis.pipeline(commands)
+            } catch {
+                // The jobs are locked already: rather than let them wait for the end of their locks, ask once more.
+                guard error.code == .connectionLost else { throw error }
+                return try await connection.redis.pipeline(commands)
+            }
+        }
+        var jobs: [ClaimedJob] = []
+        jobs.reserveCapacity(ids.count)
+        for (id, reply) in zip(ids, replies) {
+            let job = try reply.reading { reply throws(RedisError) in
+                try ClaimedJob(id: id, token: token, values: reply.checked().requireArray("claim"))
+            }
+            if let job { jobs.append(job) }
+        }
+        return jobs
     }
 
     /// Returns when there may be work: a worker was called, the time of the next delayed job has come, or `upTo` is over.
@@ -185,23 +217,25 @@ package final class JobConsumer: Sendable {
     package func close() async {
         await blocking.close()
     }
+}
 
-    private static func claimResult(
-        _ reply: RedisReply,
-        token: String
-    ) throws(RedisError) -> (ClaimResult, dropped: Int) {
+/// What claim.lua answers.
+private struct TakenJobs {
+    let ids: [String]
+    let nextDue: Timestamp?
+    let isPaused: Bool
+    let limitedFor: Duration?
+    let dropped: Int
+
+    init(_ reply: RedisReply) throws(RedisError) {
         let parts = try reply.requireArray("claim")
         guard parts.count == 5 else { throw RedisError(.unexpectedReply, "claim: five parts are expected") }
-        var jobs: [ClaimedJob] = []
-        for part in try parts[0].requireArray("claim") { jobs.append(try ClaimedJob(part, token: token)) }
+        ids = try parts[0].requireArray("claim").compactMap(\.string)
         let due = try parts[1].requireInt("claim")
-        let limitedFor = try parts[3].requireInt("claim")
-        let result = ClaimResult(
-            jobs: jobs,
-            nextDue: due > 0 ? Timestamp(milliseconds: Int64(due)) : nil,
-            isPaused: try parts[2].requireInt("claim") == 1,
-            limitedFor: limitedFor > 0 ? .milliseconds(limitedFor) : nil
-        )
-        return (result, try parts[4].requireInt("claim"))
+        nextDue = due > 0 ? Timestamp(milliseconds: Int64(due)) : nil
+        isPaused = try parts[2].requireInt("claim") == 1
+        let milliseconds = try parts[3].requireInt("claim")
+        limitedFor = milliseconds > 0 ? .milliseconds(milliseconds) : nil
+        dropped = try parts[4].requireInt("claim")
     }
 }

@@ -73,10 +73,15 @@ package final class JobQueue: Sendable {
 
     private static func results(_ reply: RedisReply) throws(RedisError) -> [AddResult] {
         let parts = try reply.requireArray("add")
+        guard parts.count == 2 else { throw RedisError(.unexpectedReply, "add: two parts are expected", wasSent: true) }
         var results: [AddResult] = []
-        for index in stride(from: 0, to: parts.count - 1, by: 2) {
-            let id = try parts[index].requireString("add")
-            results.append(try parts[index + 1].requireInt("add") == 1 ? .added(id: id) : .duplicate(id: id))
+        for id in try parts[0].requireArray("add") { results.append(.added(id: try id.requireString("add"))) }
+        for index in try parts[1].requireArray("add") {
+            let position = try index.requireInt("add") - 1
+            guard results.indices.contains(position) else {
+                throw RedisError(.unexpectedReply, "add: no job \(position)", wasSent: true)
+            }
+            results[position] = .duplicate(id: results[position].id)
         }
         return results
     }

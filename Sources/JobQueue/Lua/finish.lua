@@ -2,7 +2,8 @@
 -- KEYS and ARGV 1, 2: see part-keys
 -- ARGV 3 kept completed jobs | 4 their age in s | 5 kept failed jobs | 6 their age in s | 7 number of jobs, then for each:
 --   id | token | 'completed' or 'failed' | returnvalue as JSON, or reason as text | trace of the failure ('' for none)
--- Returns a code for each job: 0 done, -1 no hash, -2 no lock, -3 not active, -6 lock of another.
+-- Returns index and code of each job that was not ended: -1 no hash, -2 no lock, -3 not active,
+--   -4 children are open, -6 lock of another, -9 a child failed that fails this job.
 -- Invariants: everything is checked before anything is written; a job with a code other than 0 is not touched; the ids
 --   leave `active` in one pass, so that the cost does not depend on their order.
 -- include: part-keys.lua
@@ -18,57 +19,64 @@ local defaults = {
   failed = {count = tonumber(ARGV[5]), age = tonumber(ARGV[6])},
 }
 local fieldOf = {completed = 'removeOnComplete', failed = 'removeOnFail'}
-local jobs = {}
+local ids, tokens = {}, {}
 for index = 1, tonumber(ARGV[7]) do
-  local at = 8 + (index - 1) * 5
-  jobs[index] = {ARGV[at], ARGV[at + 1], ARGV[at + 2], ARGV[at + 3], ARGV[at + 4]}
+  ids[index] = ARGV[3 + index * 5]
+  tokens[index] = ARGV[4 + index * 5]
 end
-local codes = letGo(jobs)
+local codes = letGo(ids, tokens, function(index) return ARGV[5 + index * 5] == 'completed' end)
 
 local entries = {completed = {}, failed = {}}
 local rules = {completed = {}, failed = {}}
 local gone = {}
 local time = ARGV[2]
-for index, job in ipairs(jobs) do
+
+local function endFailed(id, key, reason, trace, opts, made, isKept)
+  local stored = call('HMGET', key, 'defa', 'stacktrace')
+  local wishes = decoded(opts)
+  if isKept then
+    call('HSET', key, 'failedReason', reason, 'finishedOn', time, 'atm', made)
+    if stored[1] then call('HDEL', key, 'defa') end
+    if trace ~= '' then call('HSET', key, 'stacktrace', withTrace(stored[2], trace, wishes)) end
+  end
+  emit('failed', 'jobId', id, 'failedReason', reason, 'prev', 'active')
+  if tonumber(made) >= (tonumber(wishes.attempts) or 0) then
+    emit('retries-exhausted', 'jobId', id, 'attemptsMade', made)
+  end
+end
+
+for index = 1, #ids do
   if codes[index] == 0 then
-    local id, state, value = job[1], job[3], job[4]
+    local at = 3 + index * 5
+    local id, state, value = ids[index], ARGV[at + 2], ARGV[at + 3]
     local key = P .. id
-    local stored = call('HMGET', key, 'atm', 'opts', 'deid', 'parent', 'defa', 'stacktrace')
-    local made = (stored[1] and tonumber(stored[1]) or 0) + 1
+    local stored = call('HMGET', key, 'atm', 'opts', 'deid', 'parent')
+    -- Text where it can be: a Lua number as an argument is printed at some cost.
+    local made = stored[1] and tonumber(stored[1]) + 1 or '1'
     local rule = retentionRule(stored[2], fieldOf[state], defaults[state])
     if stored[3] then releaseDeduplication(id, stored[3]) end
     if stored[4] then tellParent(id, stored[4], state, value, rule.count == 0) end
-    if rule.count == 0 then
-      gone[#gone + 1] = id
-    elseif state == 'completed' then
-      call('HSET', key, 'returnvalue', value, 'finishedOn', time, 'atm', made)
-    else
-      call('HSET', key, 'failedReason', value, 'finishedOn', time, 'atm', made)
-      if stored[5] then call('HDEL', key, 'defa') end
-    end
-    if rule.count ~= 0 then
+    local isKept = rule.count ~= 0
+    if isKept then
       local list = entries[state]
-      list[#list + 1] = now
-      list[#list + 1] = id
+      local size = #list
+      list[size + 1] = time
+      list[size + 2] = id
       rules[state][rule] = true
+    else
+      gone[#gone + 1] = id
     end
     if state == 'completed' then
+      if isKept then call('HSET', key, 'returnvalue', value, 'finishedOn', time, 'atm', made) end
       call('XADD', events, '*', 'event', 'completed', 'jobId', id, 'returnvalue', value, 'prev', 'active')
     else
-      local opts = decoded(stored[2])
-      if rule.count ~= 0 and job[5] ~= '' then
-        call('HSET', key, 'stacktrace', withTrace(stored[6], job[5], opts))
-      end
-      emit('failed', 'jobId', id, 'failedReason', value, 'prev', 'active')
-      if made >= (tonumber(opts.attempts) or 0) then
-        emit('retries-exhausted', 'jobId', id, 'attemptsMade', made)
-      end
+      endFailed(id, key, value, ARGV[at + 4], stored[2], made, isKept)
     end
   end
 end
 
 deleteJobs(gone)
-for _, state in ipairs({'completed', 'failed'}) do
+for state in pairs(entries) do
   inChunks('ZADD', K[state], entries[state])
   for rule in pairs(rules[state]) do evict(K[state], rule) end
 end
@@ -79,4 +87,11 @@ if call('EXISTS', K.wait) == 1 or call('EXISTS', K.prioritized) == 1 then
 elseif call('EXISTS', K.active) == 0 then
   emit('drained')
 end
-return codes
+local refused = {}
+for index = 1, #ids do
+  if codes[index] ~= 0 then
+    refused[#refused + 1] = index
+    refused[#refused + 1] = codes[index]
+  end
+end
+return refused

@@ -8,29 +8,30 @@
 -- include: part-state.lua
 -- include: part-active.lua
 -- include: part-failure.lua
-local jobs = {}
+local ids, tokens = {}, {}
 for index = 1, tonumber(ARGV[3]) do
-  local at = 4 + (index - 1) * 6
-  jobs[index] = {ARGV[at], ARGV[at + 1], ARGV[at + 2], ARGV[at + 3], ARGV[at + 4], ARGV[at + 5]}
+  local at = index * 6 - 2
+  ids[index] = ARGV[at]
+  tokens[index] = ARGV[at + 1]
 end
-local codes = letGo(jobs)
+local codes = letGo(ids, tokens)
 
 local plain = {}
 local anyDelayed, anyWaiting = false, false
 -- From the last to the first, so that the first stands next in line at the end.
-for index = #jobs, 1, -1 do
-  local job = jobs[index]
+for index = #ids, 1, -1 do
+  local at = index * 6 - 2
   if codes[index] == 0 then
-    local id, due, reason = job[1], job[3], job[5]
+    local id, due, counts, reason, trace = ids[index], ARGV[at + 2], ARGV[at + 3], ARGV[at + 4], ARGV[at + 5]
     local key = P .. id
     if reason ~= '' then
       local stored = call('HMGET', key, 'opts', 'stacktrace')
       call('HSET', key, 'failedReason', reason)
-      if job[6] ~= '' then
-        call('HSET', key, 'stacktrace', withTrace(stored[2], job[6], decoded(stored[1])))
+      if trace ~= '' then
+        call('HSET', key, 'stacktrace', withTrace(stored[2], trace, decoded(stored[1])))
       end
     end
-    if job[4] == '1' then call('HINCRBY', key, 'atm', 1) end
+    if counts == '1' then call('HINCRBY', key, 'atm', 1) end
     if due == '' then
       local priority = tonumber(call('HGET', key, 'priority') or '0') or 0
       if priority > 0 then

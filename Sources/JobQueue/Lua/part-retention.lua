@@ -4,7 +4,7 @@
 -- The job's own wish wins; without one the worker's rule counts.
 local function retentionRule(opts, field, fallback)
   -- Most jobs say nothing, and looking for the word is much cheaper than reading the JSON.
-  if not opts or not string.find(opts, '"' .. field .. '"', 1, true) then return fallback end
+  if not opts or not string.find(opts, field, 1, true) then return fallback end
   local wish = decoded(opts)[field]
   if wish == true then return {count = 0} end
   if wish == false then return {count = -1} end
@@ -15,15 +15,13 @@ local function retentionRule(opts, field, fallback)
   return fallback
 end
 
--- Removes finished jobs with their entries.
-local function drop(set, ids)
-  inChunks('ZREM', set, ids)
-  if set == K.failed then
-    -- A parent without a rule for failures still waits for such a child.
-    for _, id in ipairs(ids) do
-      local parent = call('HGET', P .. id, 'parent')
-      if parent then unlinkFromParent(P .. id, parent) end
-    end
+-- Deletes the jobs of finished ids, whose entries have left their set.
+local function deleteFinished(set, ids)
+  if set == K.completed then return deleteJobs(ids, COMPLETED_PARTS) end
+  -- A parent without a rule for failures still waits for such a child.
+  for _, id in ipairs(ids) do
+    local parent = call('HGET', P .. id, 'parent')
+    if parent then unlinkFromParent(P .. id, parent) end
   end
   deleteJobs(ids)
 end
@@ -34,14 +32,16 @@ local function evict(set, rule)
   if rule.age then
     local old = call('ZRANGEBYSCORE', set, '-inf', now - rule.age * 1000, 'LIMIT', 0, most)
     if #old > 0 then
-      drop(set, old)
+      inChunks('ZREM', set, old)
+      deleteFinished(set, old)
     end
   end
   if rule.count >= 0 then
     local excess = math.min(call('ZCARD', set) - rule.count, 2000)
     if excess > 0 then
       local old = call('ZRANGE', set, 0, excess - 1)
-      drop(set, old)
+      call('ZREMRANGEBYRANK', set, 0, excess - 1)
+      deleteFinished(set, old)
     end
   end
 end

@@ -57,21 +57,24 @@ local function prioritizedScore(priority)
   return priority * 4294967296 + call('INCR', K.pc) % 4294967296
 end
 
--- Keys of a job other than its lock.
-local function deleteJobs(ids)
-  local keys = {}
-  for _, id in ipairs(ids) do
-    local key = P .. id
-    keys[#keys + 1] = key
-    keys[#keys + 1] = key .. ':logs'
-    keys[#keys + 1] = key .. ':dependencies'
-    keys[#keys + 1] = key .. ':processed'
-    keys[#keys + 1] = key .. ':failed'
-    keys[#keys + 1] = key .. ':unsuccessful'
-    if #keys >= 3000 then
-      call('DEL', unpack(keys))
-      keys = {}
+-- What a job may have besides its hash and lock, and what of it a completed one still may have.
+local PARTS = {':logs', ':processed', ':failed', ':dependencies', ':unsuccessful'}
+local COMPLETED_PARTS = {':logs', ':processed', ':failed'}
+
+-- Deletes jobs with all their keys but the lock.
+local function deleteJobs(ids, parts)
+  parts = parts or PARTS
+  local each = #parts
+  for first = 1, #ids, 500 do
+    local hashes, others = {}, {}
+    for index = first, math.min(first + 499, #ids) do
+      local key = P .. ids[index]
+      local at = #hashes
+      hashes[at + 1] = key
+      for part = 1, each do others[at * each + part] = key .. parts[part] end
     end
+    call('DEL', unpack(hashes))
+    -- Most jobs have none of these, and what is not deleted is not written to the append-only file either.
+    if call('EXISTS', unpack(others)) > 0 then call('DEL', unpack(others)) end
   end
-  if #keys > 0 then call('DEL', unpack(keys)) end
 end
