@@ -106,6 +106,17 @@ struct ClaimTests {
         }
     }
 
+    @Test func `a hash that another client made again empty, with only its count of starts, is no job`() async throws {
+        try await QueueFixture.run { fixture in
+            try await fixture.addPlain(2)
+            _ = try await fixture.command("DEL", fixture.key("1"))
+            _ = try await fixture.command("HSET", fixture.key("1"), "ats", 1, "processedOn", 5)
+            #expect(try await fixture.consumer.claim(limit: 5).jobs.map(\.id) == ["2"])
+            #expect(try await fixture.exists("1") == false)
+            #expect(try await fixture.list("active") == ["2"])
+        }
+    }
+
     @Test func `an id that stands twice in the list is run once`() async throws {
         try await QueueFixture.run { fixture in
             try await fixture.addPlain(1)

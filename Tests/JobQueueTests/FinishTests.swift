@@ -89,6 +89,31 @@ struct FinishTests {
         }
     }
 
+    /// B3: a parent that adds children while it runs must not be told as completed before they ended.
+    @Test(arguments: ["dependencies", "unsuccessful"])
+    func `a job with open or failed children fails instead of being completed, and holds up nobody`(kind: String)
+        async throws
+    {
+        try await QueueFixture.run { fixture in
+            try await fixture.addPlain(3)
+            let jobs = try await fixture.consumer.claim(limit: 3).jobs
+            let child = fixture.queue.name.keyPrefix + "child"
+            if kind == "dependencies" {
+                _ = try await fixture.command("SADD", fixture.key("2:dependencies"), .string(child))
+            } else {
+                _ = try await fixture.command("ZADD", fixture.key("2:unsuccessful"), 1, .string(child))
+            }
+            let results = try await fixture.consumer.finish(
+                jobs.map { FinishedJob($0.locked, .completed(returnvalue: "null")) }
+            )
+            #expect(results == [.done, .done, .done])
+            #expect(try await fixture.sortedSet("completed") == ["1", "3"])
+            #expect(try await fixture.sortedSet("failed") == ["2"])
+            #expect(try await fixture.hash("2")["failedReason"]?.contains("children") == true)
+            #expect(try await fixture.expectAtRest(jobs: 3))
+        }
+    }
+
     @Test func `what is not ours is told and left alone`() async throws {
         try await QueueFixture.run { fixture in
             try await fixture.addPlain(6)
