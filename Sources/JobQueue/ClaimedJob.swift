@@ -140,6 +140,8 @@ package struct MovedJob: Sendable {
         case delayed(until: Timestamp, skipAttempt: Bool)
         /// Wait again as next in line; the attempt does not count.
         case waiting
+        /// Wait again behind all others of its priority, or as next in line with the option `lifo`; the attempt counts.
+        case retry
     }
 
     package let job: LockedJob

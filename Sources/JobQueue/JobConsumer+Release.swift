@@ -78,6 +78,7 @@ extension JobConsumer {
                     let due = min(max(until.milliseconds, 0), JobOptions.lastDueTime)
                     arguments += [.integer(due), skipAttempt ? 0 : 1]
                 case .waiting: arguments += ["", 0]
+                case .retry: arguments += ["again", 1]
                 }
                 arguments += [
                     .string(moved.failedReason?.cut(toBytes: 4096) ?? ""),
@@ -88,6 +89,7 @@ extension JobConsumer {
             for (moved, result) in zip(group, codes) where result == .done {
                 switch moved.target {
                 case .delayed: metrics.delayed.increment()
+                case .retry: metrics.retried.increment()
                 case .waiting: metrics.givenBack.increment()
                 }
             }
@@ -133,7 +135,7 @@ extension ReleaseResult {
 
 extension String {
     /// The text without what goes beyond a number of bytes, cut between characters.
-    fileprivate func cut(toBytes limit: Int) -> String {
+    func cut(toBytes limit: Int) -> String {
         guard utf8.count > limit else { return self }
         var end = utf8.index(utf8.startIndex, offsetBy: limit)
         while end > startIndex, end.samePosition(in: self) == nil { end = utf8.index(before: end) }

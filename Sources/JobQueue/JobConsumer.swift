@@ -51,7 +51,7 @@ package final class JobConsumer: Sendable {
     private let logger: Logger
     private let workerName: String
     private let blocking: RedisClient
-    private let tokenBase: String
+    let tokenBase: String
     private let claims = Atomic<Int>(0)
 
     /// - Parameters:

@@ -9,6 +9,7 @@ struct QueueMetrics: Sendable {
     let completed: Counter
     let failed: Counter
     let delayed: Counter
+    let retried: Counter
     let givenBack: Counter
     let locksLost: Counter
     let recovered: Counter
@@ -30,6 +31,7 @@ struct QueueMetrics: Sendable {
         completed = counter("queue_jobs_ended_total", ended, [("how", "completed")])
         failed = counter("queue_jobs_ended_total", ended, [("how", "failed")])
         delayed = counter("queue_jobs_ended_total", ended, [("how", "delayed")])
+        retried = counter("queue_jobs_ended_total", ended, [("how", "retried")])
         givenBack = counter("queue_jobs_ended_total", ended, [("how", "given_back")])
         locksLost = counter("queue_locks_lost_total", "Jobs whose lock was gone when they should be renewed or ended.")
         recovered = counter("queue_jobs_stalled_total", "Jobs brought back because their worker was gone.")

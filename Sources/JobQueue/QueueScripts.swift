@@ -31,6 +31,7 @@ enum QueueScripts {
     static let schedulerUpsert = script("scheduler-upsert")
     static let schedulerRemove = script("scheduler-remove")
     static let scheduleNext = script("schedule-next")
+    static let strays = script("strays")
 
     private static func script(_ name: String) -> RedisScript {
         guard let found = EmbeddedText.lua.first(where: { $0.name == name }) else {

@@ -14,12 +14,14 @@ struct QueueFixture: Sendable {
     let consumer: JobConsumer
     private let telemetry = Telemetry.silent()
 
+    /// - Parameter wallClock: what the queue goes by instead of the clock that stands still.
     static func run<Value>(
         options: JobConsumer.Options = .init(),
+        wallClock: (any WallClock)? = nil,
         _ body: (QueueFixture) async throws -> Value
     ) async throws -> Value {
         try await TestRedis.run { redis in
-            let fixture = try QueueFixture(redis: redis, options: options)
+            let fixture = try QueueFixture(redis: redis, options: options, wallClock: wallClock)
             let result: Result<Value, any Error>
             do { result = .success(try await body(fixture)) } catch { result = .failure(error) }
             await fixture.consumer.close()
@@ -27,12 +29,12 @@ struct QueueFixture: Sendable {
         }
     }
 
-    init(redis: TestRedis, options: JobConsumer.Options = .init()) throws {
+    init(redis: TestRedis, options: JobConsumer.Options = .init(), wallClock: (any WallClock)? = nil) throws {
         self.redis = redis
         queue = JobQueue(
             redis: redis.client,
             name: try QueueName(prefix: redis.prefix, name: "q"),
-            clock: clock,
+            clock: wallClock ?? clock,
             telemetry: telemetry
         )
         consumer = JobConsumer(

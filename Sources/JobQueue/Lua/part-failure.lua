@@ -15,3 +15,10 @@ local function decoded(opts)
   if good and type(value) == 'table' then return value end
   return {}
 end
+
+-- A field of a job as a number that can be counted on: 0 when it is missing, negative, or none at all.
+local function wholeNumber(field)
+  local value = tonumber(field)
+  if not value or not (value >= 0 and value <= 9007199254740991) then return 0 end
+  return math.floor(value)
+end
