@@ -28,19 +28,32 @@ package struct UUIDBits: Hashable, Comparable, Sendable, CustomStringConvertible
     /// The canonical text: lower case, 8-4-4-4-12.
     package var description: String {
         String(unsafeUninitializedCapacity: 36) { output in
-            var position = 0
-            for index in 0..<16 {
-                let word = index < 8 ? high : low
-                let byte = UInt8(truncatingIfNeeded: word >> UInt64(8 * (7 - index % 8)))
-                output[position] = Hex.digit(byte >> 4)
-                output[position + 1] = Hex.digit(byte & 15)
-                position += 2
-                if index == 3 || index == 5 || index == 7 || index == 9 {
-                    output[position] = UInt8(ascii: "-")
-                    position += 1
-                }
-            }
+            write(into: output)
             return 36
+        }
+    }
+
+    /// Lends the canonical text as bytes, without making a string.
+    package func withText<Result>(_ body: (UnsafeBufferPointer<UInt8>) -> Result) -> Result {
+        withUnsafeTemporaryAllocation(of: UInt8.self, capacity: 36) { output in
+            output.initialize(repeating: 0)
+            write(into: output)
+            return body(UnsafeBufferPointer(output))
+        }
+    }
+
+    private func write(into output: UnsafeMutableBufferPointer<UInt8>) {
+        var position = 0
+        for index in 0..<16 {
+            let word = index < 8 ? high : low
+            let byte = UInt8(truncatingIfNeeded: word >> UInt64(8 * (7 - index % 8)))
+            output[position] = Hex.digit(byte >> 4)
+            output[position + 1] = Hex.digit(byte & 15)
+            position += 2
+            if index == 3 || index == 5 || index == 7 || index == 9 {
+                output[position] = UInt8(ascii: "-")
+                position += 1
+            }
         }
     }
 

@@ -11,16 +11,23 @@ final class APNsHandler: HTTP2ServerHandler {
 
     private let judge: ProviderTokenJudge
     private let validation: PushValidation
+    /// Judges the age of provider tokens.
+    let clock: SkewableClock
+
     private let streamsAfterAuthentication: Int
-    private let clock: any WallClock
+    private let streamsAfterRefusal: Int?
+    private let settingsDelay: Duration
     private let connections = Mutex(ConnectionLedger())
+    private let controls = Mutex<[Int: HTTP2ConnectionControl]>([:])
     private let metrics: SimulatorMetrics
 
     init(configuration: SimulatorConfiguration, telemetry: Telemetry) throws(SigningError) {
         judge = try ProviderTokenJudge(credentials: configuration.credentials, isLenient: configuration.isLenient)
         validation = PushValidation(topics: configuration.topics)
         streamsAfterAuthentication = configuration.streamsAfterAuthentication
-        clock = configuration.clock
+        streamsAfterRefusal = configuration.streamsAfterRefusal
+        settingsDelay = configuration.settingsDelay
+        clock = SkewableClock(configuration.clock, skew: configuration.clockSkew)
         log = PushLog(recordLimit: configuration.recordLimit, duplicateLimit: configuration.duplicateLimit)
         metrics = SimulatorMetrics(telemetry.metrics)
     }
@@ -46,7 +53,24 @@ final class APNsHandler: HTTP2ServerHandler {
         }
     }
 
+    func connectionOpened(_ connection: HTTP2ConnectionControl) {
+        controls.withLock { $0[connection.connectionID] = connection }
+    }
+
+    /// Connections that are open now.
+    var openConnections: Int { controls.withLock { $0.count } }
+
+    func endConnections(reason: String?) {
+        let body = Self.goAwayData(reason)
+        for control in controls.withLock({ Array($0.values) }) { control.goAway(opaqueData: body) }
+    }
+
+    func dropConnections() {
+        for control in controls.withLock({ Array($0.values) }) { control.abort() }
+    }
+
     func connectionClosed(_ connectionID: Int) {
+        controls.withLock { _ = $0.removeValue(forKey: connectionID) }
         connections.withLock { $0.forget(connection: connectionID) }
     }
 
@@ -59,7 +83,7 @@ final class APNsHandler: HTTP2ServerHandler {
         guard request.path.hasPrefix("/3/device") else { throw .badPath }
         guard request.method == "POST" else { throw .methodNotAllowed }
         let headers = try PushHeaders(request.headers)
-        if try admits(request, headers, now: now) { respond.setMaxConcurrentStreams(streamsAfterAuthentication) }
+        if try admits(request, headers, now: now) { raiseStreamLimit(respond) }
         let deviceToken = try PushValidation.deviceToken(inPath: request.path)
         return try validation.check(
             deviceToken: deviceToken,
@@ -67,6 +91,14 @@ final class APNsHandler: HTTP2ServerHandler {
             bodySize: request.body.count,
             newID: Self.randomID
         )
+    }
+
+    private func raiseStreamLimit(_ respond: HTTP2Responder) {
+        guard settingsDelay > .zero else { return respond.setMaxConcurrentStreams(streamsAfterAuthentication) }
+        Task { [self] in
+            try await Task.sleep(for: settingsDelay)
+            respond.setMaxConcurrentStreams(streamsAfterAuthentication)
+        }
     }
 
     /// Who asks: the client's certificate, or a provider token.
@@ -94,6 +126,9 @@ final class APNsHandler: HTTP2ServerHandler {
     }
 
     private func accept(_ record: RecordedPush, _ respond: HTTP2Responder) {
+        if streamsAfterRefusal != nil, connections.withLock({ $0.forgive(connection: record.connectionID) }) {
+            respond.setMaxConcurrentStreams(streamsAfterAuthentication)
+        }
         log.record(record, answered: true)
         metrics.accepted.increment()
         respond.respond(
@@ -147,9 +182,8 @@ final class APNsHandler: HTTP2ServerHandler {
                 connections.withLock { $0.sendAway(connection: record.connectionID, lastStreamID: lastStreamID) }
             }
             if streamID <= lastStreamID ?? streamID { accept(record, respond) }
-            let body = reason.map { JSONValue.object([JSONMember("reason", .string($0))]).utf8 } ?? []
             // Without an id of its own the server names the last stream it saw, so that nothing it accepted is disowned.
-            respond.goAway(lastStreamID: lastStreamID, errorCode: errorCode, opaqueData: body)
+            respond.goAway(lastStreamID: lastStreamID, errorCode: errorCode, opaqueData: Self.goAwayData(reason))
         }
     }
 
@@ -160,6 +194,11 @@ final class APNsHandler: HTTP2ServerHandler {
         retryAfter: Int? = nil,
         _ respond: HTTP2Responder
     ) {
+        // Apple does not count a 410 as an error of the provider.
+        if let limit = streamsAfterRefusal, (400..<500).contains(refusal.status), refusal.status != 410 {
+            connections.withLock { $0.distrust(connection: respond.connection.connectionID) }
+            respond.setMaxConcurrentStreams(limit)
+        }
         log.refuse(reason: refusal.reason)
         metrics.refused.increment()
         var headers = [HTTP2Header("apns-id", apnsID ?? Self.randomID().description)]
@@ -170,6 +209,10 @@ final class APNsHandler: HTTP2ServerHandler {
             if let timestamp { writer.member("timestamp", timestamp) }
         }
         respond.respond(status: refusal.status, headers: headers, body: writer.bytes)
+    }
+
+    private static func goAwayData(_ reason: String?) -> [UInt8] {
+        reason.map { JSONValue.object([JSONMember("reason", .string($0))]).utf8 } ?? []
     }
 
     /// A random UUID of version 4. It is no secret, so the fast generator is enough.

@@ -14,6 +14,8 @@ struct ConnectionLedger: Sendable {
     private var entries: [Int: Entry] = [:]
     /// Connections whose client showed a certificate.
     private var certified: Set<Int> = []
+    /// Connections with a lowered stream limit.
+    private var distrusted: Set<Int> = []
     /// The last stream that is served on connections that were sent away.
     private var lastStreams: [Int: Int32] = [:]
     /// Connections that showed a valid provider token.
@@ -52,6 +54,17 @@ struct ConnectionLedger: Sendable {
         return true
     }
 
+    /// Notes that a connection's stream limit was lowered after a refusal.
+    mutating func distrust(connection: Int) {
+        distrusted.insert(connection)
+    }
+
+    /// Notes an accepted push.
+    /// - Returns: whether the stream limit is to be raised again.
+    mutating func forgive(connection: Int) -> Bool {
+        distrusted.remove(connection) != nil
+    }
+
     /// Notes that a connection was sent away after this stream.
     mutating func sendAway(connection: Int, lastStreamID: Int32) {
         lastStreams[connection] = lastStreamID
@@ -66,6 +79,7 @@ struct ConnectionLedger: Sendable {
     mutating func forget(connection: Int) {
         entries[connection] = nil
         certified.remove(connection)
+        distrusted.remove(connection)
         lastStreams[connection] = nil
     }
 }

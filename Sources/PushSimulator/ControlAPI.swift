@@ -26,6 +26,15 @@ struct ControlAPI: Sendable {
             apns.faults.clear()
             return .noContent
         }
+        router.on(.post, "/connections/goaway") { request in
+            apns.endConnections(reason: request.query("reason"))
+            return .noContent
+        }
+        router.on(.post, "/connections/drop") { _ in
+            apns.dropConnections()
+            return .noContent
+        }
+        router.on(.put, "/clock") { request in try setClock(request) }
         return router
     }
 
@@ -64,9 +73,25 @@ struct ControlAPI: Sendable {
             "duplicates": .integer(counts.duplicates),
             "duplicatesAreExact": .bool(counts.duplicatesAreExact),
             "refused": .object(refused),
+            "openConnections": .integer(apns.openConnections),
+            "clockSkewSeconds": .integer(apns.clock.skew.milliseconds / 1000),
             "authenticatedConnections": .integer(apns.authenticatedConnections),
             "faults": .integer(apns.faults.count),
         ]
+    }
+
+    /// `{"skewSeconds": 7200}`: how far Apple's clock is ahead of this machine's, up to a year either way.
+    private func setClock(_ request: HTTPRequest) throws -> HTTPResponse {
+        guard let seconds = try request.json()["skewSeconds"]?.integerValue, abs(seconds) <= 366 * 86_400 else {
+            throw Problem(
+                status: 422,
+                slug: "bad-clock",
+                title: "Bad clock",
+                detail: "skewSeconds is a whole number of seconds, a year at most."
+            )
+        }
+        apns.clock.skew = .seconds(seconds)
+        return .json(["skewSeconds": .integer(seconds)])
     }
 
     /// One rule or a list of them, all or nothing.

@@ -33,6 +33,7 @@ package final class PushSimulator: Sendable {
         var options = HTTP2ServerOptions()
         options.maxConcurrentStreams = configuration.streamsBeforeAuthentication
         options.maxRequestBody = 64 * 1024
+        options.initialWindowSize = configuration.windowSize
         let server = try await HTTP2Server.start(
             host: configuration.host,
             port: configuration.port,
@@ -85,6 +86,18 @@ package final class PushSimulator: Sendable {
     /// - Returns: `false` when there are too many.
     @discardableResult
     package func addFault(_ rule: FaultRule) -> Bool { apns.faults.add([rule]) }
+
+    /// Says GOAWAY on every open connection, served to its last stream, as when Apple takes a machine out.
+    package func endConnections(reason: String? = nil) { apns.endConnections(reason: reason) }
+
+    /// Breaks off every open connection.
+    package func dropConnections() { apns.dropConnections() }
+
+    /// How far the clock that judges provider tokens is ahead.
+    package var clockSkew: Duration {
+        get { apns.clock.skew }
+        set { apns.clock.skew = newValue }
+    }
 
     package func clearFaults() { apns.faults.clear() }
     package func clearPushes() { apns.log.clear() }

@@ -45,6 +45,12 @@ package struct SimulatorConfiguration: Sendable {
     /// Streams a connection may open before its first valid provider token, and after it.
     package var streamsBeforeAuthentication = 1
     package var streamsAfterAuthentication = 1000
+    /// Streams of a connection after a refused push until the next accepted one: Apple has been seen to lower the limit to one.
+    package var streamsAfterRefusal: Int?
+    /// How long after a connection's first valid provider token its raised stream limit is sent.
+    package var settingsDelay = Duration.zero
+    /// INITIAL_WINDOW_SIZE of a new connection, in bytes: a small one makes bodies wait.
+    package var windowSize = 65_535
     /// PEM of the certificates that clients may show instead of provider tokens; a client that shows another is refused in
     /// the handshake.
     package var clientTrustPEM: String?
@@ -53,6 +59,8 @@ package struct SimulatorConfiguration: Sendable {
     package var isLenient = false
     /// Judges the age of provider tokens; tests move it.
     package var clock: any WallClock = SystemWallClock()
+    /// How far the clock is ahead of that at the beginning; the control interface changes it.
+    package var clockSkew = Duration.zero
 
     package init(identity: Identity, credentials: [Credential], topics: Set<String> = []) {
         self.identity = identity

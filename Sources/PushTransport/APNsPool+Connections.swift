@@ -11,6 +11,7 @@ extension APNsPool {
         var options = HTTP2ClientOptions()
         options.connectTimeout = configuration.connectTimeout
         options.maxConcurrentStreams = max(configuration.streams, 1)
+        options.keptHeaders = APNsRequest.answerHeaders
         options.stallAfter = .seconds(10)
         options.answerAfter = configuration.stallLimit
         // Finds out about a connection that a firewall forgot before a push does.
@@ -41,7 +42,11 @@ extension APNsPool {
         logger.info("connected to APNs", ["host": .string(host)])
         run { state in
             state.connectProblem = nil
-            state.live[lane] = Live(connection: connection, generation: generation)
+            state.live[lane] = Live(
+                connection: connection,
+                generation: generation,
+                shared: APNsRequest.Shared(authority: host, authorization: nil)
+            )
             return state.machine.connected(
                 lane: lane,
                 generation: generation,

@@ -8,12 +8,13 @@ extension APNsPool {
     func send(
         _ push: PendingPush,
         on connection: HTTP2ClientConnection,
+        _ group: HTTP2HeaderGroup,
         _ token: ProviderToken?,
         lane: Int,
         generation: Int
     ) {
         let startedAt = now()
-        let request = APNsRequest.make(push.order, authority: host, authorization: token?.header)
+        let request = APNsRequest.make(push.order, shared: group)
         connection.send(request, timeout: configuration.requestTimeout) { [self] result in
             switch result {
             case .success(let response) where response.status == 200:

@@ -15,6 +15,8 @@ final class APNsPool: Sendable {
         let connection: HTTP2ClientConnection
         let generation: Int
         var token: ProviderToken?
+        /// Header groups with that token.
+        var shared: APNsRequest.Shared
         var tokenSince: ContinuousClock.Instant?
         /// Until then the token need not be asked for again.
         var tokenGoodUntil: ContinuousClock.Instant?
@@ -50,7 +52,9 @@ final class APNsPool: Sendable {
 
     /// What is done after the lock is let go.
     private enum Effect {
-        case send(PendingPush, HTTP2ClientConnection, ProviderToken?, lane: Int, generation: Int)
+        case send(PendingPush, HTTP2ClientConnection, HTTP2HeaderGroup, ProviderToken?, lane: Int, generation: Int)
+        /// It cannot be expressed in HTTP/2.
+        case refuse(PendingPush, HTTP2Error, lane: Int, generation: Int)
         case action(PoolMachine.Action, HTTP2ClientConnection?)
         case resumeDrain([CheckedContinuation<Void, Never>])
     }
@@ -188,7 +192,14 @@ final class APNsPool: Sendable {
         guard let connection = state.live[lane]?.connection, state.live[lane]?.generation == generation,
             prepareToken(lane, &state, now: moment)
         else { return .action(.dispatch(push, lane: lane, generation: generation), nil) }
-        return .send(push, connection, state.live[lane]?.token, lane: lane, generation: generation)
+        do throws(HTTP2Error) {
+            guard let group = try state.live[lane]?.shared.group(for: push.order.kind) else {
+                return .action(.dispatch(push, lane: lane, generation: generation), nil)
+            }
+            return .send(push, connection, group, state.live[lane]?.token, lane: lane, generation: generation)
+        } catch {
+            return .refuse(push, error, lane: lane, generation: generation)
+        }
     }
 
     /// Sees to it that a connection has a token that is fit to send with.
@@ -207,6 +218,7 @@ final class APNsPool: Sendable {
             }
             if pinned != current {
                 state.live[lane]?.token = current
+                state.live[lane]?.shared = APNsRequest.Shared(authority: host, authorization: current.header)
                 state.live[lane]?.tokenSince = moment
             }
             return true
@@ -218,8 +230,10 @@ final class APNsPool: Sendable {
 
     private func carryOut(_ effect: Effect) {
         switch effect {
-        case .send(let push, let connection, let token, let lane, let generation):
-            send(push, on: connection, token, lane: lane, generation: generation)
+        case .send(let push, let connection, let group, let token, let lane, let generation):
+            send(push, on: connection, group, token, lane: lane, generation: generation)
+        case .refuse(let push, let error, let lane, let generation):
+            settle(push, AnswerPolicy.decide(error, startedAt: now()), lane: lane, generation: generation)
         case .resumeDrain(let waiters):
             for waiter in waiters { waiter.resume() }
         case .action(.finish(let push, let outcome), _):

@@ -144,6 +144,19 @@ struct FailureTests {
         #expect(peer.telemetry.metrics.counter("http2_client_connections_stalled_total", help: "").current == 1)
     }
 
+    @Test func `an idle connection whose peer vanished is found out before the next request`() async throws {
+        let peer = try await NGHTTPD.start()
+        defer { peer.stop() }
+        var options = HTTP2ClientOptions()
+        options.idlePingAfter = .milliseconds(150)
+        options.stallPingTimeout = .milliseconds(150)
+        let client = try await peer.connect(options)
+        peer.freeze()
+        #expect(await client.wait { $0.isClosed }.isClosing)
+        let late = await failure { () throws(HTTP2Error) in try await client.send(.push(), timeout: .seconds(5)) }
+        #expect(late?.wasProcessed == .no)
+    }
+
     @Test func `a peer that answers PING but no request is left, its requests in doubt`() async throws {
         let held = Collector<HTTP2Responder>()
         let bed = try await TestBed { request, responder in

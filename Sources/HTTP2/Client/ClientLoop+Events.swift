@@ -1,4 +1,5 @@
 import CNghttp2
+import Glibc
 import Kernel
 
 extension ClientLoop: HTTP2SessionEvents {
@@ -16,10 +17,16 @@ extension ClientLoop: HTTP2SessionEvents {
             // nghttp2 has verified that it is `:status` with three digits. An interim answer is replaced by the next one.
             stream.status = value.reduce(0) { $0 * 10 + Int($1) - 48 }
             stream.fields.removeAll()
-        } else {
+        } else if keeps(name) {
             stream.fields.append(name: name, value: value)
         }
         return true
+    }
+
+    private func keeps(_ name: UnsafeBufferPointer<UInt8>) -> Bool {
+        guard let keptHeaders else { return true }
+        guard let start = name.baseAddress else { return false }
+        return keptHeaders.contains { $0.count == name.count && memcmp($0, start, name.count) == 0 }
     }
 
     func received(data: UnsafeBufferPointer<UInt8>, tag: Int) {
@@ -62,14 +69,13 @@ extension ClientLoop: HTTP2SessionEvents {
         case .data(let tag, let endStream):
             guard endStream, let stream = streams[tag] else { return }
             stream.localEnded = true
-            stream.requestBody = []
         case .settings, .ping, .goAway, .other: break
         }
     }
 
     func fill(_ buffer: UnsafeMutableBufferPointer<UInt8>, tag: Int) -> (count: Int, isLast: Bool) {
         guard let stream = streams[tag] else { return (0, true) }
-        return stream.requestBody.fill(buffer, offset: &stream.bodyOffset)
+        return stream.content.body.fill(buffer, offset: &stream.bodyOffset)
     }
 
     func streamClosed(_ streamID: Int32, tag: Int, errorCode: UInt32) {

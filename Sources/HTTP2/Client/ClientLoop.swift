@@ -21,10 +21,12 @@ final class ClientLoop {
     var settingsReceived = false
     /// The time of this turn, so that a turn asks the clock once.
     var now = MonotonicTime.now
-    /// Completions to be called at the end of the turn.
-    private var finished: [(completion: ClientStream.Completion, result: Result<HTTP2Response, HTTP2Error>)] = []
+    /// Streams whose completions are to be called at the end of the turn.
+    private var finished: [ClientStream] = []
     /// The batch under delivery; kept for its memory.
-    private var delivering: [(completion: ClientStream.Completion, result: Result<HTTP2Response, HTTP2Error>)] = []
+    private var delivering: [ClientStream] = []
+    /// See `HTTP2ClientOptions.keptHeaders`.
+    let keptHeaders: [[UInt8]]?
     private var mail = ClientMailbox.Mail()
     private var freedStreams = 0
     private var timeoutsInARow = 0
@@ -38,6 +40,7 @@ final class ClientLoop {
         metrics = ClientMetrics(telemetry.metrics)
         logger = telemetry.logger
         stall = StallDetector(options: options, now: .now)
+        keptHeaders = options.keptHeaders?.map { Array($0.utf8) }
     }
 
     deinit {
@@ -152,7 +155,10 @@ final class ClientLoop {
 
     /// Ends every request and tells everyone.
     private func end(_ error: HTTP2Error, _ session: HTTP2Session?) {
-        for (tag, stream) in streams.all {
+        // Held to the end: what is flushed below may point into their requests.
+        let open = streams.all
+        defer { withExtendedLifetime(open) {} }
+        for (tag, stream) in open {
             streams.remove(tag)
             finish(
                 stream,
@@ -173,7 +179,7 @@ final class ClientLoop {
         deliver()
         for request in last.mail.requests {
             metrics.failed(error.code)
-            request.completion(.failure(HTTP2Error(error.code, error.message)))
+            if request.finish(.failure(HTTP2Error(error.code, error.message))) { request.complete() }
         }
         for ping in last.mail.pings { ping.completion(.failure(error)) }
         pings.failAll(error)
@@ -186,7 +192,7 @@ final class ClientLoop {
 
     private func takeMail(_ session: HTTP2Session) {
         mailbox.take(into: &mail)
-        for request in mail.requests { submit(request, session) }
+        for stream in mail.requests { submit(stream, session) }
         for id in mail.cancelled {
             guard let found = streams.all.first(where: { $0.stream.id == id })?.stream else { continue }
             abandon(found, HTTP2Error(.cancelled, "the caller gave up", wasProcessed: found.processedState), session)
@@ -199,21 +205,20 @@ final class ClientLoop {
         mail.removeAll()
     }
 
-    private func submit(_ item: ClientMailbox.Request, _ session: HTTP2Session) {
-        let stream = ClientStream(id: item.id, body: item.request.body, completion: item.completion)
-        if let refusal = refusal(item) {
+    private func submit(_ stream: ClientStream, _ session: HTTP2Session) {
+        if let refusal = refusal(stream) {
             freedStreams += 1
             finish(stream, .failure(refusal))
             return
         }
         let tag = streams.insert(stream)
-        switch session.submitRequest(item.request, tag: tag) {
+        switch session.submit(stream.content, tag: tag) {
         case .stream(let streamID):
             stream.streamID = streamID
             if deadlines.needsCompaction(open: streams.count) {
                 deadlines.compact { entry in streams[entry.tag]?.id == entry.id }
             }
-            deadlines.insert(DeadlineQueue.Entry(deadline: item.deadline, tag: tag, id: item.id))
+            deadlines.insert(DeadlineQueue.Entry(deadline: stream.deadline, tag: tag, id: stream.id))
             stall.requestSent(now: now)
         case .invalid:
             streams.remove(tag)
@@ -229,10 +234,10 @@ final class ClientLoop {
     }
 
     /// Why a request that was accepted cannot be sent any more.
-    private func refusal(_ item: ClientMailbox.Request) -> HTTP2Error? {
+    private func refusal(_ stream: ClientStream) -> HTTP2Error? {
         if let goAway { return HTTP2Error(.goAwayNotProcessed, "the peer is going away: \(goAway.reason)") }
         if idsExhausted { return HTTP2Error(.closing, "the connection has used up its stream ids") }
-        if now >= item.deadline { return HTTP2Error(.timeout, "the deadline passed before the request was sent") }
+        if now >= stream.deadline { return HTTP2Error(.timeout, "the deadline passed before the request was sent") }
         let limit = currentLimit
         guard streams.count < limit else {
             return HTTP2Error(.tooManyStreams, "the peer has lowered its limit to \(limit) streams")
@@ -314,14 +319,14 @@ final class ClientLoop {
 
     /// Remembers the completion for the end of the turn; only the first result of a stream counts.
     func finish(_ stream: ClientStream, _ result: Result<HTTP2Response, HTTP2Error>) {
-        guard let completion = stream.takeCompletion() else { return }
+        guard stream.finish(result) else { return }
         switch result {
         case .success:
             timeoutsInARow = 0
             metrics.answered.increment()
         case .failure(let error): metrics.failed(error.code)
         }
-        finished.append((completion, result))
+        finished.append(stream)
     }
 
     /// Frees a stream's slot.
@@ -352,7 +357,7 @@ final class ClientLoop {
         }
         if !finished.isEmpty {
             swap(&delivering, &finished)
-            for item in delivering { item.completion(item.result) }
+            for stream in delivering { stream.complete() }
             delivering.removeAll(keepingCapacity: true)
         }
         notify?()

@@ -6,13 +6,6 @@ import Synchronization
 final class ClientMailbox: Sendable {
     typealias State = HTTP2ClientConnection.State
 
-    struct Request {
-        let id: UInt64
-        let request: HTTP2Request
-        let deadline: MonotonicTime
-        let completion: ClientStream.Completion
-    }
-
     struct Ping {
         let deadline: MonotonicTime
         let completion: @Sendable (Result<Void, HTTP2Error>) -> Void
@@ -20,7 +13,7 @@ final class ClientMailbox: Sendable {
 
     /// What the thread collects.
     struct Mail {
-        var requests: [Request] = []
+        var requests: [ClientStream] = []
         var cancelled: [UInt64] = []
         var pings: [Ping] = []
         /// When set, the connection is to be closed, at this time at the latest.
@@ -69,12 +62,8 @@ final class ClientMailbox: Sendable {
     // MARK: Any thread
 
     /// Queues a request, or says why not; then the completion is not called.
-    func post(
-        _ request: HTTP2Request,
-        deadline: MonotonicTime,
-        completion: @escaping ClientStream.Completion
-    ) -> Result<UInt64, HTTP2Error> {
-        let weight = request.weight
+    func post(_ stream: ClientStream) -> Result<UInt64, HTTP2Error> {
+        let weight = stream.content.weight
         return deliver { shared in
             if let refusal = shared.refusal { return .failure(refusal) }
             guard shared.state.activeStreams < shared.state.peerMaxConcurrentStreams else {
@@ -89,7 +78,8 @@ final class ClientMailbox: Sendable {
             shared.nextID += 1
             shared.queuedBytes += weight
             shared.state.activeStreams += 1
-            shared.mail.requests.append(Request(id: id, request: request, deadline: deadline, completion: completion))
+            stream.id = id
+            shared.mail.requests.append(stream)
             return .success(id)
         }
     }

@@ -81,9 +81,18 @@ package final class HTTP2ClientConnection: Sendable {
         timeout: Duration,
         completion: @escaping @Sendable (Result<HTTP2Response, HTTP2Error>) -> Void
     ) {
-        if case .failure(let error) = mailbox.post(request, deadline: .now + timeout, completion: completion) {
-            completion(.failure(error))
-        }
+        let stream = ClientStream(.plain(request), deadline: .now + timeout, completion: completion)
+        if case .failure(let error) = mailbox.post(stream) { completion(.failure(error)) }
+    }
+
+    /// As above, for a request whose fields are laid out already.
+    package func send(
+        _ request: HTTP2PreparedRequest,
+        timeout: Duration,
+        completion: @escaping @Sendable (Result<HTTP2Response, HTTP2Error>) -> Void
+    ) {
+        let stream = ClientStream(.prepared(request), deadline: .now + timeout, completion: completion)
+        if case .failure(let error) = mailbox.post(stream) { completion(.failure(error)) }
     }
 
     /// Sends a request and waits for the answer. Cancelling the task resets the stream.
@@ -91,8 +100,10 @@ package final class HTTP2ClientConnection: Sendable {
         let canceller = RequestCanceller(mailbox: mailbox)
         let result: Result<HTTP2Response, HTTP2Error> = await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
-                let posted = mailbox.post(request, deadline: .now + timeout) { continuation.resume(returning: $0) }
-                switch posted {
+                let stream = ClientStream(.plain(request), deadline: .now + timeout) {
+                    continuation.resume(returning: $0)
+                }
+                switch mailbox.post(stream) {
                 case .success(let id): canceller.began(id)
                 case .failure(let error): continuation.resume(returning: .failure(error))
                 }

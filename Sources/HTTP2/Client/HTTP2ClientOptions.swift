@@ -10,6 +10,9 @@ package struct HTTP2ClientOptions: Sendable {
     package var maxResponseBody = 256 * 1024
     /// The largest header section of an answer, counted as RFC 9113, 6.5.2 does.
     package var maxResponseHeaders = 16 * 1024
+    /// The lower-case names of the answer's headers that are of interest; the others are counted and thrown away. `nil` keeps
+    /// all.
+    package var keptHeaders: [String]?
     /// Silence of the peer while an answer is awaited, after which it is asked for a sign of life.
     package var stallAfter: Duration = .seconds(15)
     /// How long that sign of life may take before the connection is declared dead.

@@ -137,32 +137,42 @@ final class HTTP2Session {
         case exhausted
     }
 
-    /// Queues a request.
-    func submitRequest(_ request: HTTP2Request, tag: Int) -> Submission {
+    /// Queues a request. What a prepared one shares must live until its stream is closed.
+    func submit(_ content: ClientStream.Content, tag: Int) -> Submission {
+        switch content {
+        case .plain(let request): return submit(request, tag: tag)
+        case .prepared(let request):
+            let hasBody = !request.body.isEmpty
+            return headerBlock.withPairs(request) { pairs in submit(pairs, hasBody: hasBody, tag: tag) }
+        }
+    }
+
+    private func submit(_ request: HTTP2Request, tag: Int) -> Submission {
         headerBlock.removeAll()
         headerBlock.append(pseudo: ":method", request.method)
         headerBlock.append(pseudo: ":scheme", "https")
         headerBlock.append(pseudo: ":authority", request.authority)
         headerBlock.append(pseudo: ":path", request.path)
         headerBlock.append(request.headers)
-        let session = session
         let hasBody = !request.body.isEmpty
-        return headerBlock.withPairs { pairs in
-            guard let pairs else { return .invalid }
-            var provider = nghttp2_data_provider()
-            provider.read_callback = readBody
-            let streamID = withUnsafePointer(to: &provider) { provider in
-                nghttp2_submit_request(
-                    session,
-                    nil,
-                    pairs.baseAddress,
-                    pairs.count,
-                    hasBody ? provider : nil,
-                    UnsafeMutableRawPointer(bitPattern: tag + 1)
-                )
-            }
-            return streamID > 0 ? .stream(streamID) : .exhausted
+        return headerBlock.withPairs { pairs in submit(pairs, hasBody: hasBody, tag: tag) }
+    }
+
+    private func submit(_ pairs: UnsafeBufferPointer<nghttp2_nv>?, hasBody: Bool, tag: Int) -> Submission {
+        guard let pairs else { return .invalid }
+        var provider = nghttp2_data_provider()
+        provider.read_callback = readBody
+        let streamID = withUnsafePointer(to: &provider) { provider in
+            nghttp2_submit_request(
+                session,
+                nil,
+                pairs.baseAddress,
+                pairs.count,
+                hasBody ? provider : nil,
+                UnsafeMutableRawPointer(bitPattern: tag + 1)
+            )
         }
+        return streamID > 0 ? .stream(streamID) : .exhausted
     }
 
     /// Queues an answer.

@@ -78,6 +78,64 @@ struct HeaderBlock {
         }
     }
 
+    /// As above, for fields that are laid out already: the path, then what is shared, then the rest of the request's own. Names
+    /// are the caller's literals; values are checked, the shared ones long ago.
+    mutating func withPairs<Result>(
+        _ request: HTTP2PreparedRequest,
+        _ body: (UnsafeBufferPointer<nghttp2_nv>?) -> Result
+    ) -> Result {
+        var pairs: [nghttp2_nv] = []
+        swap(&pairs, &self.pairs)
+        defer { swap(&pairs, &self.pairs) }
+        pairs.removeAll(keepingCapacity: true)
+        // nghttp2 copies what is not shared before `body` returns, so the pointers need not live longer.
+        return request.own.withFields { fields in
+            for field in fields {
+                guard nghttp2_check_header_value_rfc9113(field.value, field.valueLength) != 0 else { return body(nil) }
+                pairs.append(
+                    nghttp2_nv(
+                        name: field.name,
+                        value: field.value,
+                        namelen: field.nameLength,
+                        valuelen: field.valueLength,
+                        flags: field.isNeverIndexed ? Self.noIndex : Self.noFlags
+                    )
+                )
+                if pairs.count == 1 { pairs.append(contentsOf: request.shared.pairs) }
+            }
+            return pairs.withUnsafeBufferPointer { body($0) }
+        }
+    }
+
+    /// The fields in memory of their own, which the caller frees; `nil` when one of them is not allowed.
+    mutating func copied() -> (UnsafeMutablePointer<UInt8>, UnsafeMutableBufferPointer<nghttp2_nv>)? {
+        withPairs { pairs in
+            guard let pairs, let first = pairs.first?.name else { return nil }
+            let size = pairs.reduce(0) { $0 + $1.namelen + $1.valuelen }
+            let bytes = UnsafeMutablePointer<UInt8>.allocate(capacity: size)
+            bytes.update(from: first, count: size)
+            let copy = UnsafeMutableBufferPointer<nghttp2_nv>.allocate(capacity: pairs.count)
+            var cursor = bytes
+            for (index, pair) in pairs.enumerated() {
+                copy[index] = nghttp2_nv(
+                    name: cursor,
+                    value: cursor + pair.namelen,
+                    namelen: pair.namelen,
+                    valuelen: pair.valuelen,
+                    flags: pair.flags | Self.notCopied
+                )
+                cursor += pair.namelen + pair.valuelen
+            }
+            return (bytes, copy)
+        }
+    }
+
+    private static let noFlags = UInt8(truncatingIfNeeded: NGHTTP2_NV_FLAG_NONE.rawValue)
+    private static let noIndex = UInt8(truncatingIfNeeded: NGHTTP2_NV_FLAG_NO_INDEX.rawValue)
+    private static let notCopied = UInt8(
+        truncatingIfNeeded: NGHTTP2_NV_FLAG_NO_COPY_NAME.rawValue | NGHTTP2_NV_FLAG_NO_COPY_VALUE.rawValue
+    )
+
     /// Whether an ordinary header may have this name; nghttp2's own test lets pseudo-headers pass.
     private static func isName(_ bytes: UnsafePointer<UInt8>, _ count: Int) -> Bool {
         count > 0 && bytes[0] != UInt8(ascii: ":") && nghttp2_check_header_name(bytes, count) != 0

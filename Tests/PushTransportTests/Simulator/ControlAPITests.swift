@@ -46,6 +46,19 @@ struct ControlAPITests {
         #expect(try await json(.get, "/pushes/count") == ["accepted": 0, "duplicates": 0])
     }
 
+    @Test func `the clock is set ahead and back, and connections are ended`() async throws {
+        func put(_ body: String) async -> HTTPResponse {
+            await client.send(.put, "/clock", headers: ["content-type": "application/json"], body: Array(body.utf8))
+        }
+        #expect(await put(#"{"skewSeconds":7200}"#).status == 200)
+        #expect(apns.clock.skew == .seconds(7200))
+        #expect(try await json(.get, "/stats")["clockSkewSeconds"] == 7200)
+        #expect(await put(#"{"skewSeconds":"x"}"#).status == 422)
+        #expect(await put(#"{}"#).status == 422)
+        #expect(await client.send(.post, "/connections/goaway?reason=Shutdown").status == 204)
+        #expect(await client.send(.post, "/connections/drop").status == 204)
+    }
+
     @Test(arguments: ["0", "1001", "x"])
     func `a bad limit is refused`(_ limit: String) async throws {
         #expect(await client.send(.get, "/pushes?limit=\(limit)").status == 422)

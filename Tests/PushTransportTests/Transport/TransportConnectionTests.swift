@@ -1,4 +1,5 @@
 import Kernel
+import Notifications
 import Observability
 import PushSimulator
 import Synchronization
@@ -289,6 +290,96 @@ struct TransportConnectionTests {
             bench.transport.send(PushBench.request(1)) { slow.put($0, at: 0) }
             #expect(await bench.sendAll(2..<502).notAccepted == [])
             #expect(bench.transport.health.inFlight == 1)
+        }
+    }
+
+    @Test func `a stream limit that is raised late holds the rest back, on one connection`() async throws {
+        try await PushBench.run(simulator: { $0.settingsDelay = .milliseconds(300) }) { bench in
+            let outcomes = await bench.sendAll(0..<300)
+            #expect(outcomes.notAccepted == [])
+            #expect(bench.simulator.connectionCount == 1)
+            #expect(bench.simulator.acceptedCount == 300)
+            #expect(bench.simulator.duplicateCount == 0)
+        }
+    }
+
+    @Test func `GOAWAY again and again loses nothing, doubles nothing and makes no tight loop`() async throws {
+        try await PushBench.run(transport: { $0.streams = 50 }) { bench in
+            bench.simulator.addFault(
+                FaultRule(.goAway(lastStreamID: nil, errorCode: 0, reason: "Shutdown"), fraction: 0.005)
+            )
+            let outcomes = await bench.sendAll(0..<2000)
+            #expect(outcomes.notAccepted == [])
+            #expect(bench.simulator.acceptedCount == 2000)
+            #expect(bench.simulator.duplicateCount == 0)
+            #expect(bench.simulator.connectionCount <= 12)
+        }
+    }
+
+    @Test(.timeLimit(.minutes(1)), arguments: [true, false])
+    func `a connection that ends while idle is replaced without harm`(_ politely: Bool) async throws {
+        try await PushBench.run { bench in
+            #expect(await bench.warmUp())
+            if politely {
+                bench.simulator.endConnections(reason: "IdleTimeout")
+            } else {
+                bench.simulator.dropConnections()
+            }
+            while bench.transport.health.connections > 0 { await Task.yield() }
+            #expect(await bench.send(1).isAccepted)
+            #expect(bench.simulator.connectionCount == 2)
+            #expect(bench.simulator.duplicateCount == 0)
+        }
+    }
+
+    @Test func `small windows only slow pushes down`() async throws {
+        try await PushBench.run(simulator: { $0.windowSize = 1000 }) { bench in
+            #expect(await bench.warmUp())
+            let body = #"{"aps":{"alert":"\#(String(repeating: "x", count: 4000))"}}"#
+            let gathered = Gathered(count: 500)
+            for number in 0..<500 {
+                bench.transport.send(PushBench.request(number, payload: body)) { gathered.put($0, at: number) }
+            }
+            #expect(await gathered.all.notAccepted == [])
+            #expect(bench.simulator.duplicateCount == 0)
+        }
+    }
+
+    @Test func `sandbox and production stand side by side, each with its connection`() async throws {
+        try await PushBench.run { bench in
+            for environment in PushEnvironment.allCases {
+                var request = PushBench.request(1)
+                request.environment = environment
+                #expect(await bench.transport.send(request).isAccepted)
+            }
+            #expect(bench.simulator.connectionCount == 2)
+            #expect(bench.transport.health.connections == 2)
+        }
+    }
+
+    @Test func `a queue that is full says so at once`() async throws {
+        try await PushBench.run(transport: {
+            $0.streams = 10
+            $0.waitingLimit = 100
+        }) { bench in
+            #expect(await bench.warmUp())
+            bench.simulator.addFault(FaultRule(.accept, delay: .milliseconds(100)))
+            let outcomes = await bench.sendAll(0..<1000)
+            #expect(outcomes.count { $0 == .notSent(reason: "QueueFull", after: .seconds(1)) } == 890)
+            #expect(outcomes.acceptedCount == 110)
+        }
+    }
+
+    @Test func `a stream limit that collapses after each refusal costs neither pushes nor connections`() async throws {
+        try await PushBench.run(simulator: { $0.streamsAfterRefusal = 1 }) { bench in
+            #expect(await bench.warmUp())
+            let refusal = FaultRule.Action.refuse(status: 400, reason: "BadTopic", timestamp: nil, retryAfter: nil)
+            bench.simulator.addFault(FaultRule(refusal, fraction: 0.02))
+            let outcomes = await bench.sendAll(0..<1000)
+            #expect(outcomes.count { $0 == .rejected(reason: "BadTopic", status: 400) } == 20)
+            #expect(outcomes.acceptedCount == 980)
+            #expect(bench.simulator.connectionCount == 1)
+            #expect(bench.simulator.duplicateCount == 0)
         }
     }
 }
