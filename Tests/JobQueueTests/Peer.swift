@@ -10,11 +10,17 @@ struct Peer: Sendable, CustomTestStringConvertible {
     static let all = [Peer(version: "3.4.4"), Peer(version: "2.26.0")]
 
     let version: String
+    /// The file of the folder Peers that knows the commands.
+    var script = "peer.py"
+
+    /// The same client with the commands of Peers/features.py.
+    var features: Peer { Peer(version: version, script: "features.py") }
+
     var testDescription: String { version }
 
     private static let folder = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
 
-    /// Runs one command of Peers/peer.py and reads its answer.
+    /// Runs one command of its script and reads its answer.
     @discardableResult
     func run(_ command: String, _ argument: JSONValue = .null, on fixture: QueueFixture) async throws -> JSONValue {
         let (process, output) = try await start(command, argument, on: fixture)
@@ -43,7 +49,7 @@ struct Peer: Sendable, CustomTestStringConvertible {
         let peers = try String(contentsOfFile: output, encoding: .utf8).split(separator: "\n").last ?? ""
         let process = try ServerProcess(
             [
-                "\(peers)/bullmq-\(version)/bin/python", Self.folder.appendingPathComponent("Peers/peer.py").path,
+                "\(peers)/bullmq-\(version)/bin/python", Self.folder.appendingPathComponent("Peers/\(script)").path,
                 ProcessInfo.processInfo.environment["VARSEL_TEST_REDIS_URL"] ?? "", fixture.queue.name.prefix,
                 fixture.queue.name.name, command, argument.text,
             ],

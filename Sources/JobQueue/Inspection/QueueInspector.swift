@@ -67,6 +67,7 @@ package struct QueueInspector: Sendable {
             while places.count < limit {
                 let batch = try await texts(["LRANGE", queue.key(list), .init(at), .init(at + Self.step - 1)])
                 note(batch, list)
+                suspects.formUnion(try await nameless(batch))
                 at += batch.count
                 if batch.count < Self.step { break }
             }
@@ -77,11 +78,19 @@ package struct QueueInspector: Sendable {
                 let (next, batch) = try await scan([
                     "ZSCAN", queue.key(set), .string(cursor), "COUNT", .init(Self.step),
                 ])
-                note(stride(from: 0, to: batch.count, by: 2).map { batch[$0] }, set)
+                let members = stride(from: 0, to: batch.count, by: 2).map { batch[$0] }
+                note(members, set)
+                suspects.formUnion(try await nameless(members))
                 cursor = next
             } while cursor != "0" && places.count < limit
         }
         return Set(places.keys)
+    }
+
+    /// Those whose hash is gone or has no name: clients of BullMQ leave such hashes when they take a ghost.
+    private func nameless(_ ids: [String]) async throws(JobQueueError) -> [String] {
+        let replies = try await queue.connection.pipeline(ids.map { ["HEXISTS", queue.key($0), "name"] })
+        return zip(ids, replies).filter { $0.1.int == 0 }.map(\.0)
     }
 
     private struct Keys {

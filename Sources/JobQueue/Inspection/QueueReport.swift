@@ -5,6 +5,11 @@ package struct QueueReport: Sendable, Equatable {
     package struct Place: Sendable, Equatable {
         package let id: String
         package let states: [String]
+
+        package init(id: String, states: [String]) {
+            self.id = id
+            self.states = states
+        }
     }
 
     package var counts = JobCounts()
@@ -29,6 +34,8 @@ package struct QueueReport: Sendable, Equatable {
     package var repaired = 0
     /// Whether there was more than one check looks at.
     package var truncated = false
+
+    package init() {}
 
     /// Whether nothing is wrong that is still there.
     package var isClean: Bool {
