@@ -68,6 +68,7 @@ package struct QueueAdapter: JobLeasing {
 
     package func recoverStalled() async throws {
         _ = try await consumer.recoverStalled()
+        try await consumer.maintain()
     }
 
     /// A foreign producer may write any number; beyond these a sum could overflow. Both lie far past the horizon that the

@@ -64,8 +64,38 @@ struct VarselCtlTests {
         }
     }
 
+    @Test func `queue tells what is there, names damage and repairs ghosts (B3)`() async throws {
+        try await Stage.run { stage in
+            for _ in 0..<2 { _ = try await stage.bus.enqueueNotification(stage.request(stage.user(1), .lifecycle)) }
+            let paused = try await run(stage, ["queue", "pause"])
+            #expect(paused.code == 0)
+            let stats = try await run(stage, ["queue", "stats"])
+            #expect(stats.code == 0)
+            #expect(stats.output.contains("waiting 2"))
+            #expect(stats.output.contains("paused: yes"))
+            let resumed = try await run(stage, ["queue", "resume"])
+            #expect(resumed.code == 0)
+            let clean = try await run(stage, ["queue", "check"])
+            #expect(clean.code == 0)
+            #expect(clean.output.contains("nothing is wrong"))
+            let queue = stage.queue
+            _ = try await stage.redis.client.send(
+                RedisCommand(["LPUSH", .string(queue.name.keyPrefix + "wait"), "ghost"])
+            )
+            let damaged = try await run(stage, ["queue", "check"])
+            #expect(damaged.code == 1)
+            #expect(damaged.output.contains("ghost in wait"))
+            let repaired = try await run(stage, ["queue", "check", "--repair-ghosts"])
+            #expect(repaired.code == 0)
+            #expect(repaired.output.contains("taken out: 1"))
+            let retried = try await run(stage, ["queue", "retry-failed"])
+            #expect(retried.output.contains("jobs that run again: 0"))
+        }
+    }
+
     @Test(arguments: [
-        [], ["frobnicate"], ["migrate", "now"], ["explain"], ["explain", "x", "--limit", "0"], ["config"],
+        [], ["frobnicate"], ["queue"], ["queue", "check", "--repair"], ["migrate", "now"], ["explain"],
+        ["explain", "x", "--limit", "0"], ["config"],
     ])
     func `a wrong command line shows the usage and ends with 64`(arguments: [String]) async throws {
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent("varsel-ctl-\(UUID().uuidString)")

@@ -20,6 +20,7 @@ extension Command {
             try await withDatabase(environment) { pool in
                 Terminal.say(try await Explanation(pool: pool).text(subject: subject, limit: limit))
             }
+        case .queue(let command): try await command.run(environment: environment)
         case .configCheck(let service): try ConfigCheck(service: service).run(environment: environment)
         }
     }

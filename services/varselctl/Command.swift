@@ -17,6 +17,8 @@ enum Command: Equatable {
     case explain(subject: String, limit: Int)
     /// Checks the configuration of one service, or of all.
     case configCheck(service: String?)
+    /// Looks after the queue.
+    case queue(QueueCommand)
 
     static let usage = """
         usage:
@@ -25,10 +27,14 @@ enum Command: Equatable {
           varselctl explain <messageId | userId> [--limit N]
                                                    what became of a message, or of a user's newest ones, and why
           varselctl config check [SERVICE]         check the configuration of api-gateway and delivery-worker
+          varselctl queue stats                    what is in the queue, how old it is, who works on it
+          varselctl queue check [--repair-ghosts]  compare the queue's states with its keys; take ids without a job out
+          varselctl queue pause | resume           stop workers from taking jobs, and let them go on
+          varselctl queue retry-failed             let all failed jobs run again
           varselctl help                           this text
 
-        Settings come from the environment: DATABASE_URL, and for maintain MESSAGE_RETENTION_MONTHS and
-        EVENT_RETENTION_MONTHS.
+        Settings come from the environment: DATABASE_URL, for maintain MESSAGE_RETENTION_MONTHS and
+        EVENT_RETENTION_MONTHS, and for queue REDIS_URL, QUEUE_PREFIX and QUEUE_NAME.
         """
 
     init(parsing arguments: [String]) throws(UsageError) {
@@ -43,6 +49,9 @@ enum Command: Equatable {
                 throw UsageError(description: "varselctl config knows one command: check")
             }
             self = .configCheck(service: arguments.count == 3 ? arguments[2] : nil)
+            return
+        case "queue":
+            self = .queue(try QueueCommand(parsing: Array(arguments.dropFirst())))
             return
         case "help", "--help", "-h": self = .help
         case nil: throw UsageError(description: "varselctl needs a command")
