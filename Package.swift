@@ -76,7 +76,9 @@ let package = Package(
         ),
         .target(
             name: "PushTransport",
-            dependencies: ["Kernel", "Observability", "Signing", "HTTP2", "Notifications", "NotificationContract"]
+            dependencies: [
+                "Kernel", "Observability", "Signing", "HTTP2", "HTTPFetch", "Notifications", "NotificationContract",
+            ]
         ),
         .target(
             name: "PushSimulator",
@@ -199,7 +201,8 @@ let package = Package(
         .testTarget(
             name: "PushTransportTests",
             dependencies: [
-                "PushTransport", "PushSimulator", "HTTP2", "HTTPServer", "Signing", "Notifications", "Kernel",
+                "PushTransport", "PushSimulator", "HTTP2", "HTTPFetch", "HTTPServer", "Signing", "Notifications",
+                "Kernel",
                 "Observability", "TestSupport",
             ],
             exclude: ["Peers"]

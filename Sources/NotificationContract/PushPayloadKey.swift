@@ -8,6 +8,8 @@ public enum PushPayloadKey {
     public static let deeplinkURL = "deeplinkUrl"
     /// The thing the push is about, for the `{id}` of an action's link.
     public static let entityID = "entityId"
+    /// The category's id, in the data of services whose pushes have no place of their own for it (FCM; Apple has `aps`).
+    public static let category = "category"
     /// The value of `source`.
     public static let sourceValue = "notification"
 }

@@ -7,6 +7,7 @@ struct ControlAPI: Sendable {
     private static let defaultListLimit = 100
 
     let apns: APNsHandler
+    var fcm: FCMHandler?
 
     var router: Router {
         var router = Router()
@@ -21,7 +22,9 @@ struct ControlAPI: Sendable {
             return .json(["accepted": .integer(counts.accepted), "duplicates": .integer(counts.duplicates)])
         }
         router.on(.get, "/stats") { _ in .json(stats()) }
-        router.on(.post, "/faults", limits: RouteLimits(bodyBytes: 256 * 1024)) { request in try addFaults(request) }
+        router.on(.post, "/faults", limits: RouteLimits(bodyBytes: 256 * 1024)) { request in
+            try Self.addFaults(request, to: apns.faults)
+        }
         router.on(.delete, "/faults") { _ in
             apns.faults.clear()
             return .noContent
@@ -35,6 +38,7 @@ struct ControlAPI: Sendable {
             return .noContent
         }
         router.on(.put, "/clock") { request in try setClock(request) }
+        if let fcm { FCMControlAPI(fcm: fcm).add(to: &router) }
         return router
     }
 
@@ -95,7 +99,7 @@ struct ControlAPI: Sendable {
     }
 
     /// One rule or a list of them, all or nothing.
-    private func addFaults(_ request: HTTPRequest) throws -> HTTPResponse {
+    static func addFaults(_ request: HTTPRequest, to faults: FaultPlan) throws -> HTTPResponse {
         let body = try request.json()
         let rules: [FaultRule]
         do {
@@ -103,14 +107,14 @@ struct ControlAPI: Sendable {
         } catch {
             throw Problem(status: 422, slug: "bad-fault", title: "Bad fault", detail: String(describing: error))
         }
-        guard apns.faults.add(rules) else {
+        guard faults.add(rules) else {
             throw Problem(
                 status: 409,
                 slug: "too-many-faults",
                 title: "Too many faults",
-                detail: "At most \(FaultPlan.limit) faults are in force; DELETE /faults ends them."
+                detail: "At most \(FaultPlan.limit) faults are in force; DELETE ends them."
             )
         }
-        return .json(["faults": .integer(apns.faults.count)], status: 201)
+        return .json(["faults": .integer(faults.count)], status: 201)
     }
 }

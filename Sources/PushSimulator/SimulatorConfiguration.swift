@@ -57,6 +57,8 @@ package struct SimulatorConfiguration: Sendable {
     /// Accepts what Apple has been seen to accept although it breaks the rules: `Bearer` with a capital, padded or standard
     /// base64 in provider tokens.
     package var isLenient = false
+    /// Firebase Cloud Messaging beside APNs, on a port of its own; `nil` for Apple alone.
+    package var fcm: FCMSimulation?
     /// Judges the age of provider tokens; tests move it.
     package var clock: any WallClock = SystemWallClock()
     /// How far the clock is ahead of that at the beginning; the control interface changes it.

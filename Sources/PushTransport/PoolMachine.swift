@@ -262,6 +262,14 @@ struct PoolMachine: Sendable {
         return actions
     }
 
+    /// Sends nothing for a while, because the provider asks for it or cannot be reached. What waits goes back; connections
+    /// stay. A longer pause that is in force stays too.
+    mutating func hold(reason: String, for length: Duration, now: ContinuousClock.Instant) -> [Action] {
+        if let pause, pause.until >= now + length { return [] }
+        pause = Pause(reason: reason, until: now + length)
+        return waiting.takeAll().map { .finish($0, .notSent(reason: reason, after: length)) }
+    }
+
     /// Takes no more pushes and gives back those that wait.
     mutating func close() -> [Action] {
         isClosing = true

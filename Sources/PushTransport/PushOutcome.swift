@@ -2,7 +2,8 @@ package import Kernel
 
 /// What became of one push. `reason` is the provider's own word where it gave one.
 package enum PushOutcome: Sendable, Equatable {
-    /// The provider took it. `uniqueID` comes from Apple's development environment alone.
+    /// The provider took it. `apnsID` is Apple's `apns-id` or Google's name of the message; `uniqueID` comes from Apple's
+    /// development environment alone.
     case accepted(apnsID: String, uniqueID: String?)
     /// The device token is gone; `at` is the provider's own timestamp, if it gave one.
     case dead(reason: String, at: Timestamp?)

@@ -22,7 +22,7 @@ package struct PushRequest: Sendable {
     package var messageID: UUIDBits
     /// What the device replaces; by default the message itself, so that a repeated send shows one notification.
     package var collapse = Collapse.message
-    /// The JSON body, ready to send.
+    /// The JSON body in Apple's form, ready to send; FCM's is made of it.
     package var payload: [UInt8]
     package var priority: PushPriority
     /// When Apple should stop trying, `nil` for Apple's own policy (up to 30 days).

@@ -3,7 +3,7 @@ import Notifications
 package import Observability
 import Signing
 
-/// Carries pushes to Apple and says what became of each.
+/// Carries pushes to Apple and Google and says what became of each.
 ///
 /// It sends again by itself only what provably was not processed. Every answer, and every push that may have been accepted,
 /// goes back to the caller, who knows what a repetition means.
@@ -16,20 +16,23 @@ package final class PushTransport: Sendable {
         package let inFlight: Int
         /// Pushes that wait for a stream.
         package let waiting: Int
-        /// What keeps pushes from being sent, by environment.
+        /// What keeps pushes from being sent, by Apple's environment, and `fcm`.
         package let problems: [String: String]
     }
 
     private let production: APNsPool
     private let sandbox: APNsPool
+    private let fcm: FCMTransport?
     private let metrics: TransportMetrics
     private let now: @Sendable () -> ContinuousClock.Instant
 
     /// - Parameters:
+    ///   - fcm: `nil` leaves devices of Google's service unreachable.
     ///   - wallClock: dates the provider tokens.
     ///   - now: a monotonic clock, for ages and waits.
     package init(
         configuration: APNsConfiguration,
+        fcm: FCMConfiguration? = nil,
         telemetry: Telemetry,
         wallClock: any WallClock = SystemWallClock(),
         now: @escaping @Sendable () -> ContinuousClock.Instant = { ContinuousClock.now }
@@ -66,6 +69,7 @@ package final class PushTransport: Sendable {
         }
         production = pool(.production)
         sandbox = pool(.sandbox)
+        self.fcm = fcm.map { FCMTransport(configuration: $0, telemetry: telemetry, wallClock: wallClock, now: now) }
         self.metrics = metrics
         self.now = now
         for pool in [production, sandbox] {
@@ -86,6 +90,7 @@ package final class PushTransport: Sendable {
 
     /// Sends one push. `completion` is called exactly once, on any thread, and must not block.
     package func send(_ request: PushRequest, completion: @escaping @Sendable (PushOutcome) -> Void) {
+        if request.provider == .fcm, let fcm { return fcm.send(request, completion: completion) }
         let moment = now()
         guard let deviceToken = DeviceToken.normalised(request.deviceToken) else {
             return refuse("MalformedDeviceToken", moment, completion)
@@ -111,33 +116,41 @@ package final class PushTransport: Sendable {
     /// Takes no more pushes, gives back those that wait as `notSent`, and waits for the answers still due, at most until the
     /// deadline; what has none by then ends as `unknown`.
     package func drain(deadline: Duration) async {
-        let pools = [production, sandbox]
+        let pools = pools
         let timer = Task {
             try await Task.sleep(for: deadline)
             for pool in pools { pool.dropConnections() }
         }
-        for pool in pools { await pool.drain() }
+        await withTaskGroup { group in
+            for pool in pools { group.addTask { await pool.drain() } }
+        }
         timer.cancel()
         for pool in pools { pool.dropConnections() }
     }
 
     /// Ends everything at once.
     package func close() async {
-        for pool in [production, sandbox] {
+        for pool in pools {
             pool.dropConnections()
             await pool.drain()
         }
+        await fcm?.close()
     }
 
     package var health: Health {
-        let pools = [production, sandbox]
-        let problems = pools.compactMap { pool in pool.problem.map { (pool.environment.rawValue, $0) } }
+        let pools = pools
+        let problems = pools.compactMap { pool in pool.problem.map { (pool.name, $0) } }
         return Health(
             connections: pools.reduce(0) { $0 + $1.connections },
             inFlight: pools.reduce(0) { $0 + $1.inFlight },
             waiting: pools.reduce(0) { $0 + $1.waiting },
             problems: Dictionary(uniqueKeysWithValues: problems)
         )
+    }
+
+    private var pools: [any PushPool] {
+        let apple: [any PushPool] = [production, sandbox]
+        return apple + (fcm.map { [$0.pool] } ?? [])
     }
 
     private func pool(_ environment: PushEnvironment) -> APNsPool {

@@ -27,4 +27,28 @@ struct ConfigurationTests {
         #expect(output.contains("stunnel"))
         #expect(!output.contains("hunter2"))
     }
+
+    @Test(arguments: [
+        (["FCM_PROJECT_ID": "x"], "FCM_PROJECT_ID"), (["FCM_HOST": "x"], "FCM_HOST"),
+        (["FCM_TOKEN_COMMAND": "echo secret-word"], "FCM_PROJECT_ID"),
+        (["FCM_TOKEN_COMMAND": "echo secret-word", "FCM_PROJECT_ID": "a/b"], "project id"),
+        (["FCM_CREDENTIALS_FILE": "/nowhere.json"], "FCM_CREDENTIALS_FILE"),
+        (["FCM_CREDENTIALS_FILE": "/etc/hostname"], "is no JSON"),
+    ])
+    func `an FCM that is set up by half is told so, with exit code 78 (A6)`(
+        variables: [String: String],
+        part: String
+    ) async throws {
+        try await Stage.run { stage in
+            var environment = stage.environment()
+            for name in environment.keys where name.hasPrefix("FCM_") { environment[name] = nil }
+            environment.merge(variables) { $1 }
+            let process = try ServiceProcess("delivery-worker", environment: environment, folder: stage.folder)
+            let code = await process.ended()
+            #expect(code == 78)
+            let output = process.output
+            #expect(output.contains(part), "\(output)")
+            #expect(!output.contains("secret-word"))
+        }
+    }
 }

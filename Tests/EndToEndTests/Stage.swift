@@ -19,6 +19,10 @@ final class Stage: Sendable {
     static let topic = "app.example"
     private static let keyID = "TESTKEY123"
     private static let teamID = "TESTTEAM12"
+    private static let fcmKeyID = "fcmkey01"
+    private static let fcmEmail = "push@test-project.iam.gserviceaccount.com"
+    /// Made once: an RSA key takes a while.
+    private static let fcmKey = Result { try RSAKey.generate() }
 
     let database: TestDatabase
     let redis: TestRedis
@@ -54,15 +58,23 @@ final class Stage: Sendable {
             atomically: true,
             encoding: .utf8
         )
-        let simulator = try await PushSimulator.start(
-            SimulatorConfiguration(
-                identity: .init(certificatePEM: identity.certificatePEM, keyPEM: identity.keyPEM),
-                credentials: [
-                    .init(key: try VerificationKey(pem: key.publicPEM, keyID: keyID), teamID: teamID)
-                ],
-                topics: [topic]
-            ),
-            telemetry: .silent()
+        var configuration = SimulatorConfiguration(
+            identity: .init(certificatePEM: identity.certificatePEM, keyPEM: identity.keyPEM),
+            credentials: [
+                .init(key: try VerificationKey(pem: key.publicPEM, keyID: keyID), teamID: teamID)
+            ],
+            topics: [topic]
+        )
+        configuration.fcm = FCMSimulation(
+            projectID: "test-project",
+            clientEmail: fcmEmail,
+            key: try VerificationKey(pem: fcmKey.get().publicPEM, keyID: fcmKeyID)
+        )
+        let simulator = try await PushSimulator.start(configuration, telemetry: .silent())
+        try serviceAccount(tokenPort: simulator.controlPort).text.write(
+            to: folder.appendingPathComponent("fcm.json"),
+            atomically: true,
+            encoding: .utf8
         )
         let outcome: Result<Void, any Error>
         do {
@@ -86,6 +98,15 @@ final class Stage: Sendable {
         try outcome.get()
     }
 
+    /// The file that Google would have handed out.
+    private static func serviceAccount(tokenPort: Int) throws -> JSONValue {
+        [
+            "type": "service_account", "project_id": "test-project", "private_key_id": .string(fcmKeyID),
+            "private_key": .string(try fcmKey.get().privatePEM), "client_email": .string(fcmEmail),
+            "token_uri": .string("http://127.0.0.1:\(tokenPort)/token"),
+        ]
+    }
+
     /// What a service of this stage is told by its environment.
     func environment(_ extra: [String: String] = [:]) -> [String: String] {
         var environment = [
@@ -101,6 +122,10 @@ final class Stage: Sendable {
             "APNS_HOST": "127.0.0.1",
             "APNS_PORT": String(simulator.port),
             "APNS_CA_FILE": folder.appendingPathComponent("ca.pem").path,
+            "FCM_CREDENTIALS_FILE": folder.appendingPathComponent("fcm.json").path,
+            "FCM_HOST": "127.0.0.1",
+            "FCM_PORT": String(simulator.fcmPort ?? 0),
+            "FCM_CA_FILE": folder.appendingPathComponent("ca.pem").path,
         ]
         environment.merge(extra) { $1 }
         return environment
@@ -133,6 +158,19 @@ final class Stage: Sendable {
                 registered_at)
             SELECT \(prefix) || n, 'phone', 'apns', 'ios', lpad(to_hex(n) || encode(\(prefix)::bytea, 'hex'), 64, '0'),
                 'production', \(Self.topic), 'granted', now() - interval '1 day'
+            FROM generate_series(1, \(count)) AS n
+            """
+        )
+    }
+
+    /// Gives the first users an Android phone beside what they have. The registration token of user 7 is `android-7`.
+    func addAndroidPhones(_ count: Int, prefix: String) async throws {
+        _ = try await database.pool.query(
+            """
+            INSERT INTO devices (user_id, device_id, provider, platform, token, environment, topic, permission_status,
+                registered_at)
+            SELECT \(prefix) || n, 'droid', 'fcm', 'android', 'android-' || n, 'production', \(Self.topic), 'granted',
+                now() - interval '1 day'
             FROM generate_series(1, \(count)) AS n
             """
         )

@@ -12,6 +12,16 @@ make_p256_key() {
     chmod 600 "$1"
 }
 
+# make_service_account FILE PROJECT: a service account as Google hands it out; `token_uri` is set once the simulator runs.
+make_service_account() {
+    openssl genpkey -algorithm RSA -pkeyopt rsa_keygen_bits:2048 -out "$1.key" 2>/dev/null
+    jq -n --arg project "$2" --rawfile key "$1.key" '{type: "service_account", project_id: $project,
+        private_key_id: "devkey01", private_key: $key, client_email: "push@\($project).iam.gserviceaccount.com",
+        token_uri: "https://oauth2.googleapis.com/token"}' >"$1"
+    rm "$1.key"
+    chmod 600 "$1"
+}
+
 # make_access_token KEY USER SECONDS: a signed access token (JWT, ES256) as an app's sign-in service would issue it.
 make_access_token() {
     local now signed r s

@@ -1,5 +1,5 @@
 # shellcheck shell=bash disable=SC2034,SC2154
-# The whole platform in a temporary folder: Redis, PostgreSQL, simulated APNs, gateway and worker. Needs common.sh, servers.sh
+# The whole platform in a temporary folder: Redis, PostgreSQL, simulated APNs and FCM, gateway and worker. Needs common.sh, servers.sh
 # and keys.sh.
 
 # build_stack: builds the processes and sets `binaries`. The debug build is the quickest to come by.
@@ -18,6 +18,7 @@ make_stack_keys() {
     local keys="$workspace/keys" id=demo
     mkdir -m 700 "$keys"
     make_p256_key "$keys/apns.p8"
+    make_service_account "$keys/fcm.json" varsel-dev
     make_p256_key "$keys/jwt.pem"
     openssl pkey -in "$keys/jwt.pem" -pubout -out "$keys/jwt-public.pem"
     SERVICE_TOKEN="vsk_${id}_$(random_text 32)"
@@ -50,11 +51,13 @@ start_simulator() {
         SIMULATOR_LISTEN=127.0.0.1:0 SIMULATOR_CONTROL_LISTEN=127.0.0.1:0 SIMULATOR_PORT_FILE="$ports" \
         SIMULATOR_CERT_FILE="$workspace/keys/simulator-cert.pem" SIMULATOR_KEY_FILE="$workspace/keys/simulator-key.pem" \
         APNS_KEY_FILE="$workspace/keys/apns.p8" APNS_KEY_ID="$APNS_KEY_ID" APNS_TEAM_ID="$APNS_TEAM_ID" \
-        APNS_TOPIC="$APNS_TOPIC" "$binaries/push-simulator"
+        APNS_TOPIC="$APNS_TOPIC" FCM_CREDENTIALS_FILE="$workspace/keys/fcm.json" "$binaries/push-simulator"
     wait_for 20 "$child" test -s "$ports" || stack_failed push-simulator "the simulator did not start"
     SIMULATOR_PORT=$(jq -r .port "$ports")
     SIMULATOR_URL="https://127.0.0.1:$SIMULATOR_PORT"
     SIMULATOR_CONTROL_URL="http://127.0.0.1:$(jq -r .controlPort "$ports")"
+    FCM_PORT=$(jq -r .fcmPort "$ports")
+    sed -i "s|\"token_uri\": .*|\"token_uri\": \"$SIMULATOR_CONTROL_URL/token\"|" "$workspace/keys/fcm.json"
 }
 
 migrate() {
@@ -90,11 +93,12 @@ write_settings() {
     local name
     APNS_HOST=127.0.0.1 APNS_PORT=$SIMULATOR_PORT APNS_ENVIRONMENT=production
     APNS_KEY_FILE="$workspace/keys/apns.p8" APNS_CA_FILE="$workspace/keys/simulator-cert.pem"
+    FCM_CREDENTIALS_FILE="$workspace/keys/fcm.json" FCM_HOST=127.0.0.1 FCM_CA_FILE=$APNS_CA_FILE
     JWT_PUBLIC_KEY_FILE="$workspace/keys/jwt-public.pem"
     SERVICE_CREDENTIALS_FILE="$workspace/keys/service-credentials.json"
     install -m 600 /dev/null "$workspace/settings"
     for name in DATABASE_URL REDIS_URL APNS_HOST APNS_PORT APNS_ENVIRONMENT APNS_KEY_FILE APNS_KEY_ID APNS_TEAM_ID \
-        APNS_TOPIC APNS_CA_FILE JWT_PUBLIC_KEY_FILE JWT_ISSUER JWT_AUDIENCE SERVICE_CREDENTIALS_FILE DEV_API_TOKEN; do
+        APNS_TOPIC APNS_CA_FILE FCM_CREDENTIALS_FILE FCM_HOST FCM_PORT FCM_CA_FILE JWT_PUBLIC_KEY_FILE JWT_ISSUER JWT_AUDIENCE SERVICE_CREDENTIALS_FILE DEV_API_TOKEN; do
         printf 'export %s=%q\n' "$name" "${!name}"
     done >"$workspace/settings"
 }

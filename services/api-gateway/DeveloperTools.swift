@@ -4,7 +4,7 @@ import Observability
 import PushTransport
 import Store
 
-/// What only the development routes need: a way to Apple and a look at the caps.
+/// What only the development routes need: a way to Apple and Google and a look at the caps.
 struct DeveloperTools: Sendable {
     let ports: DeveloperPorts
     private let transport: PushTransport
@@ -12,6 +12,7 @@ struct DeveloperTools: Sendable {
     init(_ config: GatewayConfig, platform: Platform, telemetry: Telemetry) {
         transport = PushTransport(
             configuration: config.apns.configuration(sharing: platform.redis),
+            fcm: config.fcm.configuration,
             telemetry: telemetry
         )
         ports = DeveloperPorts(

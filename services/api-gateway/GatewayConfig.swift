@@ -6,6 +6,7 @@ import ServiceRuntime
 struct GatewayConfig: Sendable {
     let platform: PlatformSettings
     let apns: APNsSettings
+    let fcm: FCMSettings
     let access: AccessSettings
     /// `host:port` of the HTTP interface.
     let listen: String
@@ -33,10 +34,12 @@ struct GatewayConfig: Sendable {
         trustedProxies = TrustedProxies(blocks)
         let platform = try reader.part(PlatformSettings.init(reading:))
         let apns = try reader.part(APNsSettings.init(reading:))
+        let fcm = try reader.part(FCMSettings.init(reading:))
         let access = try reader.part(AccessSettings.init(reading:))
         try reader.finish()
         self.platform = try platform.value
         self.apns = try apns.value
+        self.fcm = try fcm.value
         self.access = try access.value
     }
 }

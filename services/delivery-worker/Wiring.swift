@@ -35,6 +35,7 @@ struct Wiring: Sendable {
         )
         transport = PushTransport(
             configuration: config.apns.configuration(sharing: platform.redis),
+            fcm: config.fcm.configuration,
             telemetry: telemetry
         )
         consumer = JobConsumer(
@@ -90,7 +91,9 @@ struct Wiring: Sendable {
         async let clocks: Void = platform.watchClocks(until: stop)
         while !stop.isRequested {
             health.set("claims", problem: claimProblem)
-            let problems = transport.health.problems
+            var problems = transport.health.problems
+            // FCM tells its own.
+            problems["fcm"] = nil
             health.set("apns", problem: problems.isEmpty ? nil : problems.values.sorted().joined(separator: "; "))
             if await !stop.sleep(for: .seconds(1)) { break }
         }

@@ -5,6 +5,7 @@ import ServiceRuntime
 struct WorkerConfig: Sendable {
     let platform: PlatformSettings
     let apns: APNsSettings
+    let fcm: FCMSettings
     /// Whether jobs that foreign producers wrote may carry their own words.
     let acceptsLiteralJobs: Bool
     /// Jobs held at once; bounds memory.
@@ -19,6 +20,7 @@ struct WorkerConfig: Sendable {
     init(reading reader: ConfigReader) throws {
         let platform = try reader.part(PlatformSettings.init(reading:))
         let apns = try reader.part(APNsSettings.init(reading:))
+        let fcm = try reader.part(FCMSettings.init(reading:))
         acceptsLiteralJobs = reader.bool("ACCEPT_LITERAL_JOBS", default: true)
         maxInFlight = reader.int("MAX_IN_FLIGHT", default: 2048, in: 1...65_536)
         lockDuration = reader.duration("QUEUE_LOCK_DURATION", default: .seconds(30), in: .seconds(1)...(.seconds(600)))
@@ -27,5 +29,6 @@ struct WorkerConfig: Sendable {
         try reader.finish()
         self.platform = try platform.value
         self.apns = try apns.value
+        self.fcm = try fcm.value
     }
 }

@@ -14,6 +14,9 @@ struct SimulatorConfig: Sendable {
     let teamID: String
     let topics: [String]
     let recordLimit: Int
+    /// The service account whose project is played; `nil` for Apple alone.
+    let fcmCredentials: String?
+    let fcmPort: Int
 
     init(reading reader: ConfigReader) {
         listen = reader.listenAddress("SIMULATOR_LISTEN", default: ListenAddress(host: "127.0.0.1", port: 2197))
@@ -32,6 +35,8 @@ struct SimulatorConfig: Sendable {
         keyID = reader.string("APNS_KEY_ID", "Set the key id that providers write into their tokens.")
         teamID = reader.string("APNS_TEAM_ID", "Set the team id that providers write into their tokens.")
         topics = reader.list("APNS_TOPIC")
+        fcmCredentials = reader.optionalFile("FCM_CREDENTIALS_FILE")
+        fcmPort = reader.int("SIMULATOR_FCM_PORT", default: 0, in: 0...65_535)
         recordLimit = reader.int("SIMULATOR_RECORD_LIMIT", default: 100_000, in: 0...5_000_000)
         if (privateKeyFile == nil) == (publicKeyFile == nil) {
             reader.report(

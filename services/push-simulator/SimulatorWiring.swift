@@ -19,8 +19,13 @@ struct SimulatorWiring: Sendable {
         configuration.controlHost = config.control.host
         configuration.controlPort = config.control.port
         configuration.recordLimit = config.recordLimit
+        configuration.fcm = try config.fcmCredentials.map { try FCMAccount.simulation($0, port: config.fcmPort) }
         simulator = try await PushSimulator.start(configuration, telemetry: telemetry)
-        let ports: JSONValue = ["port": .integer(simulator.port), "controlPort": .integer(simulator.controlPort)]
+        var members = [
+            JSONMember("port", .integer(simulator.port)), JSONMember("controlPort", .integer(simulator.controlPort)),
+        ]
+        if let port = simulator.fcmPort { members.append(JSONMember("fcmPort", .integer(port))) }
+        let ports = JSONValue.object(members)
         if let file = config.portFile {
             try NewFile.write(ports.utf8, to: file, mode: 0o644, setting: "SIMULATOR_PORT_FILE")
         }
