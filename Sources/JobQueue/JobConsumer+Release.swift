@@ -45,9 +45,10 @@ extension JobConsumer {
     private func finishArguments(_ group: ArraySlice<FinishedJob>) -> [RedisArgument] {
         var arguments: [RedisArgument] = [
             .init(options.keptCompleted), .integer(options.completedAge.milliseconds / 1000),
-            .init(options.keptFailed), .integer(options.failedAge.milliseconds / 1000), .init(group.count),
+            .init(options.keptFailed), .integer(options.failedAge.milliseconds / 1000),
+            .init(options.metricsMinutes), .init(group.count),
         ]
-        arguments.reserveCapacity(5 + group.count * 5)
+        arguments.reserveCapacity(6 + group.count * 5)
         for finished in group {
             arguments.append(.string(finished.job.id))
             arguments.append(.string(finished.job.token))

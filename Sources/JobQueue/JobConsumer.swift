@@ -21,6 +21,8 @@ package final class JobConsumer: Sendable {
         package var completedAge: Duration
         package var keptFailed: Int
         package var failedAge: Duration
+        /// How many minutes of counts of ended jobs the queue keeps for dashboards; 0 for none.
+        package var metricsMinutes: Int
 
         package init(
             lockDuration: Duration = .seconds(30),
@@ -29,7 +31,8 @@ package final class JobConsumer: Sendable {
             keptCompleted: Int = 1000,
             completedAge: Duration = .seconds(3600),
             keptFailed: Int = 5000,
-            failedAge: Duration = .seconds(7 * 86_400)
+            failedAge: Duration = .seconds(7 * 86_400),
+            metricsMinutes: Int = 1440
         ) {
             self.lockDuration = lockDuration
             self.stalledInterval = stalledInterval
@@ -38,6 +41,7 @@ package final class JobConsumer: Sendable {
             self.completedAge = completedAge
             self.keptFailed = keptFailed
             self.failedAge = failedAge
+            self.metricsMinutes = metricsMinutes
         }
     }
 

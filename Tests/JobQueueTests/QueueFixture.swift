@@ -29,11 +29,16 @@ struct QueueFixture: Sendable {
         }
     }
 
-    init(redis: TestRedis, options: JobConsumer.Options = .init(), wallClock: (any WallClock)? = nil) throws {
+    init(
+        redis: TestRedis,
+        options: JobConsumer.Options = .init(),
+        wallClock: (any WallClock)? = nil,
+        name: String = "q"
+    ) throws {
         self.redis = redis
         queue = JobQueue(
             redis: redis.client,
-            name: try QueueName(prefix: redis.prefix, name: "q"),
+            name: try QueueName(prefix: redis.prefix, name: name),
             clock: wallClock ?? clock,
             telemetry: telemetry
         )

@@ -1,6 +1,7 @@
 -- Ends jobs as completed or failed.
 -- KEYS and ARGV 1, 2: see part-keys
--- ARGV 3 kept completed jobs | 4 their age in s | 5 kept failed jobs | 6 their age in s | 7 number of jobs, then for each:
+-- ARGV 3 kept completed jobs | 4 their age in s | 5 kept failed jobs | 6 their age in s | 7 minutes of metrics to keep, 0 none
+--   8 number of jobs, then for each:
 --   id | token | 'completed' or 'failed' | returnvalue as JSON, or reason as text | trace of the failure ('' for none)
 -- Returns index and code of each job that was not ended: -1 no hash, -2 no lock, -3 not active,
 --   -4 children are open, -6 lock of another, -9 a child failed that fails this job.
@@ -11,6 +12,7 @@
 -- include: part-enqueue.lua
 -- include: part-active.lua
 -- include: part-failure.lua
+-- include: part-metrics.lua
 -- include: part-retention.lua
 -- include: part-deduplication.lua
 -- include: part-flow.lua
@@ -20,15 +22,16 @@ local defaults = {
 }
 local fieldOf = {completed = 'removeOnComplete', failed = 'removeOnFail'}
 local ids, tokens = {}, {}
-for index = 1, tonumber(ARGV[7]) do
-  ids[index] = ARGV[3 + index * 5]
-  tokens[index] = ARGV[4 + index * 5]
+for index = 1, tonumber(ARGV[8]) do
+  ids[index] = ARGV[4 + index * 5]
+  tokens[index] = ARGV[5 + index * 5]
 end
-local codes = letGo(ids, tokens, function(index) return ARGV[5 + index * 5] == 'completed' end)
+local codes = letGo(ids, tokens, function(index) return ARGV[6 + index * 5] == 'completed' end)
 
 local entries = {completed = {}, failed = {}}
 local rules = {completed = {}, failed = {}}
 local gone = {}
+local ended = {completed = 0, failed = 0}
 local time = ARGV[2]
 
 local function endFailed(id, key, reason, trace, opts, made, isKept)
@@ -47,7 +50,7 @@ end
 
 for index = 1, #ids do
   if codes[index] == 0 then
-    local at = 3 + index * 5
+    local at = 4 + index * 5
     local id, state, value = ids[index], ARGV[at + 2], ARGV[at + 3]
     local key = P .. id
     local stored = call('HMGET', key, 'atm', 'opts', 'deid', 'parent')
@@ -57,6 +60,7 @@ for index = 1, #ids do
     if stored[3] then releaseDeduplication(id, stored[3]) end
     if stored[4] then tellParent(id, stored[4], state, value, rule.count == 0) end
     local isKept = rule.count ~= 0
+    ended[state] = ended[state] + 1
     if isKept then
       local list = entries[state]
       local size = #list
@@ -79,6 +83,7 @@ deleteJobs(gone)
 for state in pairs(entries) do
   inChunks('ZADD', K[state], entries[state])
   for rule in pairs(rules[state]) do evict(K[state], rule) end
+  countEnded(state, ended[state], tonumber(ARGV[7]))
 end
 trimEvents()
 -- With a global concurrency the end of a job makes room that nobody else would tell idle workers of.
