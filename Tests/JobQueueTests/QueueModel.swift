@@ -12,6 +12,7 @@ struct QueueModel {
         var takenAt: Int64 = 0
         var mustFail = false
         var vanishesAtEnd = false
+        var lifo = false
     }
 
     struct Ranked: Equatable {
@@ -49,7 +50,7 @@ struct QueueModel {
         counter += 1
         if let wanted, jobs[wanted] != nil { return (wanted, false) }
         let id = wanted ?? String(counter)
-        jobs[id] = Job(priority: priority, vanishesAtEnd: vanishes)
+        jobs[id] = Job(priority: priority, vanishesAtEnd: vanishes, lifo: lifo)
         if delay > 0 {
             insertDelayed(id, due: now + delay)
         } else {
@@ -194,7 +195,8 @@ struct QueueModel {
     mutating func retry(_ id: String) -> Bool {
         guard completed.remove(id) != nil || failed.remove(id) != nil else { return false }
         jobs[id]?.mustFail = false
-        makeReady(id)
+        // One that asked to be the very next asks so again.
+        makeReady(id, asNext: jobs[id]?.lifo == true)
         return true
     }
 }
