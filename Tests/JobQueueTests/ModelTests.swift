@@ -157,57 +157,48 @@ private struct ModelRun {
     }
 
     private mutating func finish() async throws -> String? {
+        // A group is judged as it stands before anything of it is written.
+        let entries = someHeld().map { (job: $0.job, result: releaseResult($0.job.id, $0.holder)) }
         var group: [FinishedJob] = []
-        var expected: [ReleaseResult] = []
-        for (job, holder) in someHeld() {
+        for (job, result) in entries {
             let success = job.deferredFailure == nil && Bool.random(using: &random)
             group.append(
                 FinishedJob(job.locked, success ? .completed(returnvalue: "null") : .failed(reason: "no", trace: "t"))
             )
-            expected.append(releaseResult(job.id, holder))
-            guard model.isHeld(job.id, by: holder) else { continue }
+            guard result == .done else { continue }
             model.finish(job.id, success: success)
             if model.jobs[job.id] == nil { gone.insert(job.id) }
         }
+        let expected = entries.map(\.result)
         note("finish \(group.map(\.job.id)): \(expected)")
         let results = try await workers[0].finish(group)
         return results == expected ? nil : "finish answered \(results) instead of \(expected)"
     }
 
     private mutating func move() async throws -> String? {
+        let entries = someHeld().map { (job: $0.job, result: releaseResult($0.job.id, $0.holder)) }
+        let isGivingBack = Bool.random(using: &random)
         var group: [MovedJob] = []
-        var expected: [ReleaseResult] = []
-        let back = Bool.random(using: &random)
-        var returning: [String] = []
-        for (job, holder) in someHeld() {
-            let isHeld = model.isHeld(job.id, by: holder)
-            expected.append(releaseResult(job.id, holder))
-            if back {
-                group.append(MovedJob(job.locked, to: .waiting))
-                if isHeld { returning.append(job.id) }
-            } else {
-                let due = now + .random(in: 0...20_000, using: &random)
-                let counts = Bool.random(using: &random)
-                group.append(
-                    MovedJob(
-                        job.locked,
-                        to: .delayed(until: Timestamp(milliseconds: due), skipAttempt: !counts),
-                        failedReason: counts ? "later" : nil
-                    )
-                )
-                returning.append(isHeld ? "\(job.id) \(due) \(counts)" : "")
-            }
+        var dues: [(due: Int64, counts: Bool)] = []
+        for (job, _) in entries {
+            let due = now + .random(in: 0...20_000, using: &random)
+            let counts = Bool.random(using: &random)
+            dues.append((due, counts))
+            let target = MovedJob.Target.delayed(until: Timestamp(milliseconds: due), skipAttempt: !counts)
+            group.append(
+                MovedJob(job.locked, to: isGivingBack ? .waiting : target, failedReason: counts ? "later" : nil)
+            )
         }
         // From the last to the first, so that the first of the group is the next in line.
-        for entry in returning.reversed() where !entry.isEmpty {
-            if back {
-                model.giveBack(entry)
+        for (entry, when) in zip(entries, dues).reversed() where entry.result == .done {
+            if isGivingBack {
+                model.giveBack(entry.job.id)
             } else {
-                let parts = entry.split(separator: " ")
-                model.delay(String(parts[0]), due: Int64(parts[1]) ?? 0, counts: parts[2] == "true")
+                model.delay(entry.job.id, due: when.due, counts: when.counts)
             }
         }
-        note("move \(group.map(\.job.id)) \(back ? "back" : "later"): \(expected)")
+        let expected = entries.map(\.result)
+        note("move \(group.map(\.job.id)) \(isGivingBack ? "back" : "later"): \(expected)")
         let results = try await workers[1].move(group)
         return results == expected ? nil : "move answered \(results) instead of \(expected)"
     }
