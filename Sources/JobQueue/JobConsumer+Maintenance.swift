@@ -45,6 +45,7 @@ extension JobConsumer {
 
     private func isOver(_ scheduler: JobScheduler) -> Bool {
         guard scheduler.hasKnownTimeZone, let next = scheduler.next else { return true }
+        // What is not understood was told of when its run was taken.
         let after = try? scheduler.schedule.next(
             after: next,
             now: connection.clock.now,

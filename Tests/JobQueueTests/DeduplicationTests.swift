@@ -127,6 +127,9 @@ struct DeduplicationTests {
             _ = try await fixture.queue.add(job("1", rule))
             #expect(try await fixture.queue.remove("1") == .removed)
             #expect(try await fixture.queue.add(job("2", rule)) == .added(id: "2"))
+            #expect(try await fixture.queue.freeDeduplicationID("d"))
+            #expect(try await !fixture.queue.freeDeduplicationID("d"))
+            #expect(try await fixture.queue.add(job("3", rule)) == .added(id: "3"))
         }
     }
 

@@ -172,6 +172,13 @@ struct FlowTests {
             let known = try #require(try await fixture.queue.children(of: "1"))
             #expect(known.pending == [fixture.queue.name.keyPrefix + "2"])
             #expect(known.fatal.isEmpty)
+            // The parent, brought back as well, waits for it.
+            #expect(try await fixture.queue.retry("1") == .waiting)
+            #expect(try await fixture.queue.job("1")?.state == "waiting-children")
+            try await finish(fixture, try #require(try await claim(fixture).first))
+            let root = try #require(try await claim(fixture).first)
+            #expect(root.deferredFailure == nil)
+            try await finish(fixture, root)
         }
     }
 

@@ -30,7 +30,8 @@ extension JobQueue {
         }
     }
 
-    /// Lets a finished job run again. It goes to the end of the line, and its parent waits for it again.
+    /// Lets a finished job run again. It goes to the end of the line, or waits for children that are open, and its parent
+    /// waits for it again.
     /// - Parameters:
     ///   - resetAttempts: forget the attempts made, so that all of them are there again. Without it a job that used them up
     ///     gets one more.

@@ -97,6 +97,16 @@ extension JobQueue {
         try await connection.send(["GET", key("de:\(id)")]).string
     }
 
+    /// Frees a deduplication id before its time. A job kept for the owner's end is dropped.
+    /// - Returns: whether it was taken.
+    @discardableResult
+    package func freeDeduplicationID(_ id: String) async throws(JobQueueError) -> Bool {
+        let replies = try await connection.pipeline([["DEL", key("de:\(id)")], ["DEL", key("dn:\(id)")]])
+        return try replies[0].reading { reply throws(RedisError) in
+            try reply.checked().requireInt("free deduplication id") == 1
+        }
+    }
+
     /// The workers that wait for jobs of this queue, found by the names of their connections as dashboards do it.
     package func workers() async throws(JobQueueError) -> [QueueWorker] {
         let text = try await connection.send(["CLIENT", "LIST"]).string ?? ""
