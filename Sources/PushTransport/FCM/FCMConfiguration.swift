@@ -28,6 +28,8 @@ package struct FCMConfiguration: Sendable {
     package var connectTimeout = Duration.seconds(5)
     /// How long a push may take once it is on a stream; then it is `unknown`. Google asks for 10 s at least.
     package var requestTimeout = Duration.seconds(15)
+    /// How long FCM may leave every open request of a connection unanswered before the connection is given up.
+    package var stallLimit = Duration.seconds(12)
     /// The waits between attempts to connect and to get an access token.
     package var reconnect = Backoff(base: .seconds(1), limit: .seconds(60))
     /// The pause after an answer that says our account or configuration is at fault.

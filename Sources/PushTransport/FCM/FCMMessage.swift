@@ -3,8 +3,8 @@ import NotificationContract
 
 /// Puts a push that is written in Apple's form into FCM's, for Android and for iOS apps that registered with FCM.
 ///
-/// The alert becomes `notification`, what stands beside `aps` becomes `data`. Android gets the message id as the tag, so that
-/// a repeated send shows one notification; no `collapse_key`, of which FCM keeps only four. iOS gets the rest of `aps` and
+/// The alert becomes `notification`, what stands beside `aps` becomes `data`. Android gets the message id as the tag, unless
+/// the push says otherwise, so that a repeated send shows one notification; no `collapse_key`, of which FCM keeps only four. iOS gets the rest of `aps` and
 /// the headers that Apple would have got.
 enum FCMMessage {
     /// The most that Google takes, in bytes: names and values of `data` and `notification`.
@@ -22,6 +22,9 @@ enum FCMMessage {
     /// - Parameter now: the time to live counts from here.
     static func make(_ request: PushRequest, now: Timestamp) throws(Refusal) -> [UInt8] {
         guard isToken(request.deviceToken) else { throw Refusal(reason: "MalformedDeviceToken") }
+        if case .id(let text) = request.collapse, !(1...PushRules.collapseLimit).contains(text.utf8.count) {
+            throw Refusal(reason: "BadCollapseId")
+        }
         guard request.pushType == .alert || request.pushType == .background else {
             throw Refusal(reason: "BadPushType")
         }
@@ -136,6 +139,15 @@ enum FCMMessage {
         return writer.bytes
     }
 
+    /// What the device replaces.
+    private static func collapseID(_ request: PushRequest) -> String? {
+        switch request.collapse {
+        case .message: request.messageID.description
+        case .none: nil
+        case .id(let text): text
+        }
+    }
+
     private static func android(
         _ request: PushRequest,
         _ content: Content,
@@ -147,7 +159,7 @@ enum FCMMessage {
         guard content.showsSomething else { return }
         writer.name("notification")
         writer.object { writer in
-            writer.member("tag", request.messageID.description)
+            writer.member("tag", optional: collapseID(request))
             // A channel that the app has not made falls back to its default one.
             writer.member("channel_id", optional: content.category)
             writer.member("sound", optional: content.sound)
@@ -159,7 +171,7 @@ enum FCMMessage {
         writer.object { writer in
             writer.member("apns-push-type", request.pushType.rawValue)
             writer.member("apns-priority", String(request.priority.rawValue))
-            writer.member("apns-collapse-id", request.messageID.description)
+            writer.member("apns-collapse-id", optional: collapseID(request))
             if let expiration = request.expiration {
                 writer.member("apns-expiration", String(max(expiration.seconds, 0)))
             }

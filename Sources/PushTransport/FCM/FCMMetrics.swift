@@ -7,7 +7,7 @@ struct FCMMetrics: Sendable {
     /// Reasons of our own, beside Google's: together they bound the label.
     private static let ownReasons: Set<String> = [
         "Closing", "QueueFull", "NoConnection", "NoAccessToken", "PayloadTooLarge", "PayloadEmpty", "PayloadNotJSON",
-        "MalformedDeviceToken", "BadPushType", "BadTTL", "DataValueNotString", "ReservedDataKey",
+        "MalformedDeviceToken", "BadPushType", "BadCollapseId", "BadTTL", "DataValueNotString", "ReservedDataKey",
         "BreakerINVALID_ARGUMENT", "BreakerSENDER_ID_MISMATCH",
     ]
     private static let connectionReasons = Set(HTTP2Error.Code.allCases.map(\.rawValue))

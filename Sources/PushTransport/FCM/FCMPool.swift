@@ -10,12 +10,12 @@ import Synchronization
 /// An FCM that cannot be reached gives pushes back at once and asks again after a while, so that a worker full of them goes on
 /// serving Apple.
 final class FCMPool: PushPool {
-    private struct Live {
+    struct Live {
         let connection: HTTP2ClientConnection
         let generation: Int
     }
 
-    private struct State {
+    struct State {
         var machine: PoolMachine
         var live: [Int: Live] = [:]
         /// Connections that take no more pushes but still owe answers.
@@ -37,15 +37,15 @@ final class FCMPool: PushPool {
     }
 
     let name = "fcm"
-    private let configuration: FCMConfiguration
-    private let tokens: AccessTokenSource
-    private let metrics: FCMMetrics
-    private let telemetry: Telemetry
-    private let logger: Logger
-    private let policy: FCMPolicy
-    private let now: @Sendable () -> ContinuousClock.Instant
-    private let state: Mutex<State>
-    private let path: String
+    let configuration: FCMConfiguration
+    let tokens: AccessTokenSource
+    let metrics: FCMMetrics
+    let telemetry: Telemetry
+    let logger: Logger
+    let policy: FCMPolicy
+    let now: @Sendable () -> ContinuousClock.Instant
+    let state: Mutex<State>
+    let path: String
 
     init(
         configuration: FCMConfiguration,
@@ -113,7 +113,7 @@ final class FCMPool: PushPool {
 
     // MARK: Carrying out
 
-    private func run(_ decide: (inout State) -> [PoolMachine.Action]) {
+    func run(_ decide: (inout State) -> [PoolMachine.Action]) {
         let effects = state.withLock { state -> [Effect] in
             let actions = decide(&state)
             var effects = actions.map { resolve($0, &state) }
@@ -192,228 +192,11 @@ final class FCMPool: PushPool {
     }
 
     /// Does something after a while, unless the pool is gone by then.
-    private func later(_ delay: Duration, _ body: @escaping @Sendable (FCMPool) async -> Void) {
+    func later(_ delay: Duration, _ body: @escaping @Sendable (FCMPool) async -> Void) {
         Task { [weak self] in
             // Never cancelled, so it always sleeps to the end.
             if delay > .zero { try? await Task.sleep(for: delay) }
             if let self { await body(self) }
         }
-    }
-
-    // MARK: Streams
-
-    private func send(
-        _ push: PendingPush,
-        on connection: HTTP2ClientConnection,
-        _ token: AccessToken,
-        lane: Int,
-        generation: Int
-    ) {
-        let startedAt = now()
-        let request = HTTP2Request(
-            method: "POST",
-            path: path,
-            authority: configuration.host,
-            headers: [
-                HTTP2Header("authorization", token.header), HTTP2Header("content-type", "application/json"),
-            ],
-            body: push.order.request.payload
-        )
-        connection.send(request, timeout: configuration.requestTimeout) { [self] result in
-            switch result {
-            case .success(let response):
-                answered(push, FCMAnswer(response), token, lane: lane, generation: generation)
-            case .failure(let error):
-                settle(push, policy.decide(error, startedAt: startedAt), lane: lane, generation: generation)
-            }
-        }
-    }
-
-    private func answered(_ push: PendingPush, _ answer: FCMAnswer, _ token: AccessToken, lane: Int, generation: Int) {
-        let (change, isOpen, quotaHits) = state.withLock { state in
-            let change = state.breaker.note(isBad: answer.action == .deadOrMisconfigured)
-            let hits = state.quotaHits
-            if answer.action == .accept { state.quotaHits = 0 }
-            return (change, state.breaker.isOpen, hits)
-        }
-        report(change)
-        let decision = policy.decide(answer, moves: push.moves, breakerIsOpen: isOpen, quotaHits: quotaHits) {
-            tokens.refuse(token)
-        }
-        if answer.status != 200 { log(answer, push, decision) }
-        settle(push, decision, lane: lane, generation: generation)
-    }
-
-    private func settle(_ push: PendingPush, _ decision: FCMDecision, lane: Int, generation: Int) {
-        let answer = decision.answer
-        if case .finish = answer.fate {} else { metrics.resends.increment() }
-        // Before anyone hears of it, so that a caller who asks finds the reason.
-        if let reason = answer.stop ?? decision.hold.map({ _ in "QUOTA_EXCEEDED" }) {
-            telemetry.health.set(name, problem: reason)
-        }
-        let wasPaused = state.withLock { $0.machine.pauseRest(now: now()) } != nil
-        if decision.hold != nil, !wasPaused { metrics.quotaHolds.increment() }
-        run { state in
-            let moment = now()
-            var actions: [PoolMachine.Action] = []
-            if let reason = answer.stop { actions += state.machine.stop(reason: reason, now: moment) }
-            if let hold = decision.hold {
-                // Answers to pushes that were under way already say nothing new.
-                if !wasPaused { state.quotaHits += 1 }
-                actions += state.machine.hold(reason: "QUOTA_EXCEEDED", for: hold, now: moment)
-            }
-            if answer.news == .refused, let live = state.live[lane], live.generation == generation {
-                // The peer has lowered its limit; the news of that comes only after this completion.
-                let limit = live.connection.state.peerMaxConcurrentStreams
-                actions += state.machine.limitChanged(lane: lane, generation: generation, peerLimit: limit, now: moment)
-            }
-            actions += state.machine.ended(
-                lane: lane,
-                generation: generation,
-                bytes: push.order.weight,
-                answer.news,
-                now: moment
-            )
-            switch answer.fate {
-            case .finish(let outcome):
-                actions.append(.finish(push, outcome))
-            case .resend(let reason):
-                actions += state.machine.resend(push, reason: reason, now: moment)
-            case .move(let reason):
-                var moved = push
-                moved.moves += 1
-                actions += state.machine.resend(moved, reason: reason, now: moment)
-            }
-            return actions
-        }
-        if answer.stop != nil || decision.hold != nil, !wasPaused { reportWhenPauseEnds() }
-    }
-
-    // MARK: Connections
-
-    private func connect(lane: Int, generation: Int) async {
-        if state.withLock({ $0.machine.isClosing }) {
-            return run { state in state.machine.connectFailed(lane: lane, generation: generation, now: now()) }
-        }
-        do {
-            _ = try await tokens.token()
-        } catch {
-            // What no repetition mends stops the pool as a refused push would; the rest is an outage.
-            let isFinal = error.code == .refused || error.code == .malformed
-            failed("NoAccessToken", isFinal: isFinal, lane: lane, generation: generation)
-            return
-        }
-        var options = HTTP2ClientOptions()
-        options.connectTimeout = configuration.connectTimeout
-        options.stallAfter = .seconds(10)
-        // Google sends connections away that ask for a sign of life too often.
-        options.idlePingAfter = .seconds(900)
-        let connection: HTTP2ClientConnection
-        do {
-            connection = try await HTTP2ClientConnection.connect(
-                host: configuration.host,
-                port: configuration.port,
-                tls: TLSClientConfiguration(
-                    trust: configuration.trustedPEM.map { .certificates(pem: $0) } ?? .systemStore
-                ),
-                options: options,
-                telemetry: telemetry
-            )
-        } catch {
-            logger.warning(
-                "connecting to FCM failed",
-                ["error": .error(error), "host": .string(configuration.host)]
-            )
-            failed(error.code.rawValue, isFinal: false, lane: lane, generation: generation)
-            return
-        }
-        logger.info("connected to FCM", ["host": .string(configuration.host)])
-        run { state in
-            state.failures = 0
-            state.live[lane] = Live(connection: connection, generation: generation)
-            return state.machine.connected(
-                lane: lane,
-                generation: generation,
-                peerLimit: connection.state.peerMaxConcurrentStreams,
-                now: now()
-            )
-        }
-        connection.onStateChange { [self] news in stateChanged(news, lane: lane, generation: generation) }
-        reportHealth()
-    }
-
-    /// No connection was made. What waits goes back when there is no other, and what comes meanwhile too.
-    private func failed(_ reason: String, isFinal: Bool, lane: Int, generation: Int) {
-        run { state in
-            let moment = now()
-            var actions: [PoolMachine.Action] = []
-            if isFinal {
-                actions += state.machine.stop(reason: reason, now: moment)
-            } else if state.machine.connections == 0, state.machine.pauseReason(now: moment) == nil {
-                let wait = configuration.reconnect.delay(attempt: state.failures, using: &state.generator)
-                state.failures += 1
-                actions += state.machine.hold(reason: reason, for: wait, now: moment)
-            }
-            return actions + state.machine.connectFailed(lane: lane, generation: generation, now: moment)
-        }
-        reportHealth()
-        reportWhenPauseEnds()
-    }
-
-    private func stateChanged(_ news: HTTP2ClientConnection.State, lane: Int, generation: Int) {
-        if news.isClosing {
-            if let reason = news.goAwayReason {
-                logger.info("FCM ends a connection", ["reason": .string(String(reason.prefix(64)))])
-            }
-            run { state in state.machine.closing(lane: lane, generation: generation, now: now()) }
-        } else {
-            run { state in
-                state.machine.limitChanged(
-                    lane: lane,
-                    generation: generation,
-                    peerLimit: news.peerMaxConcurrentStreams,
-                    now: now()
-                )
-            }
-        }
-    }
-
-    // MARK: Reporting
-
-    private func report(_ change: DeadTokenBreaker.Change) {
-        switch change {
-        case .none: return
-        case .opened:
-            metrics.breakerOpened.increment()
-            logger.error("too many registration tokens are called bad: check FCM_PROJECT_ID; none is removed")
-        case .closed:
-            logger.info("registration tokens are believed again")
-        }
-        reportHealth()
-    }
-
-    private func log(_ answer: FCMAnswer, _ push: PendingPush, _ decision: FCMDecision) {
-        let fields: KeyValuePairs<String, JSONValue> = [
-            "status": .integer(answer.status),
-            "reason": .string(answer.reason),
-            "token": .string(push.order.deviceToken.shortened),
-            "messageId": .string(push.order.request.messageID.description),
-        ]
-        if decision.answer.stop != nil || decision.isAlarming {
-            logger.error("FCM refuses our account or configuration", fields)
-        } else {
-            logger.warning("FCM refused a push", fields)
-        }
-    }
-
-    /// Without a push that connects anew nobody else would take the condition back.
-    private func reportWhenPauseEnds() {
-        guard let rest = state.withLock({ $0.machine.pauseRest(now: now()) }) else { return }
-        reportHealth()
-        later(rest + .milliseconds(1)) { $0.reportHealth() }
-    }
-
-    private func reportHealth() {
-        telemetry.health.set(name, problem: problem)
     }
 }

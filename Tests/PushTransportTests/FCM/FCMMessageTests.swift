@@ -76,6 +76,22 @@ struct FCMMessageTests {
         #expect(refusal { $0.payload = payload } == nil)
     }
 
+    @Test func `what a push replaces is the message, nothing, or what it names`() throws {
+        func tags(_ collapse: PushRequest.Collapse) throws -> [JSONValue?] {
+            var request = FCMBench.request(1)
+            request.expiration = nil
+            request.collapse = collapse
+            let message = try JSONValue(parsing: try FCMMessage.make(request, now: Self.now))["message"]
+            return [message?["android"]?["notification"]?["tag"], message?["apns"]?["headers"]?["apns-collapse-id"]]
+        }
+        let id = JSONValue.string(FCMBench.request(1).messageID.description)
+        #expect(try tags(.message) == [id, id])
+        #expect(try tags(.none) == [nil, nil])
+        #expect(try tags(.id("call")) == ["call", "call"])
+        #expect(refusal { $0.collapse = .id(String(repeating: "x", count: 65)) } == "BadCollapseId")
+        #expect(refusal { $0.collapse = .id("") } == "BadCollapseId")
+    }
+
     @Test(arguments: [PushType.voip, .liveActivity])
     func `what only Apple carries is refused`(_ type: PushType) {
         #expect(refusal { $0.pushType = type } == "BadPushType")

@@ -141,6 +141,18 @@ struct FCMTransportTests {
         }
     }
 
+    @Test func `an access token that has ended unnoticed costs a connection and no push`() async throws {
+        try await FCMBench.run { bench in
+            let first = await bench.send(0)
+            #expect(first.isAccepted)
+            bench.clock.advance(by: .seconds(7200))
+            let outcomes = await bench.sendAll(1..<51)
+            #expect(outcomes.notAccepted == [])
+            #expect(bench.simulator.accessTokenCount == 2 && bench.simulator.fcmConnectionCount == 2)
+            #expect(bench.simulator.acceptedCount == 51 && bench.simulator.duplicateCount == 0)
+        }
+    }
+
     @Test func `a fresh access token that is refused stops FCM and asks for no other`() async throws {
         try await FCMBench.run { bench in
             bench.simulator.addFCMFault(FaultRule(FCMBench.refusal(401, "UNAUTHENTICATED")))
