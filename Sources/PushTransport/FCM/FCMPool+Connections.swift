@@ -13,7 +13,7 @@ extension FCMPool {
             _ = try await tokens.token()
         } catch {
             // What no repetition mends stops the pool as a refused push would; the rest is an outage.
-            let isFinal = error.code == .refused || error.code == .malformed
+            let isFinal = [.refused, .malformed, .signing].contains(error.code)
             failed("NoAccessToken", isFinal: isFinal, lane: lane, generation: generation)
             return
         }
