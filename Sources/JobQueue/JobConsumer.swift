@@ -165,9 +165,11 @@ package final class JobConsumer: Sendable {
         do throws(RedisError) {
             _ = try await blocking.send(command, timeout: .milliseconds(milliseconds) + .seconds(2))
         } catch {
+            // Closed by a stop.
+            guard error.code != .closed else { return }
             metrics.waitErrors.increment()
             // The client counts and logs why. Without this pause a broken connection would make the worker spin.
-            if error.code != .closed { try? await Task.sleep(for: .milliseconds(min(milliseconds, 100))) }
+            try? await Task.sleep(for: .milliseconds(min(milliseconds, 100)))
         }
     }
 

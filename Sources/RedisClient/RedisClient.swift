@@ -4,7 +4,7 @@ package import Observability
 /// One connection to Redis on a thread of its own, shared by any number of tasks.
 ///
 /// Calls of many tasks are written as one pipeline. After any error, or when an answer is late, the connection is thrown
-/// away and a new one made, with waits of at most two seconds between attempts; calls that were not written yet wait for it
+/// away and a new one made, with waits of at most a second between attempts; calls that were not written yet wait for it
 /// until their own deadline. A blocking command such as BZPOPMIN needs a client of its own, because it holds up every call
 /// behind it.
 package final class RedisClient: Sendable {

@@ -26,7 +26,7 @@ struct RedisSession: ~Copyable {
     private var head = 0
     private var failedAttempts = 0
     private var lastFailure = "no attempt was made yet"
-    private let backoff = Backoff(base: .milliseconds(20), limit: .seconds(2))
+    private let backoff = Backoff(base: .milliseconds(20), limit: .seconds(1))
     private var random = SystemRandomNumberGenerator()
 
     init(loop: RedisConnectionLoop) {

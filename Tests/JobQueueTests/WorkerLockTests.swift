@@ -6,12 +6,12 @@ import TestSupport
 import Testing
 
 /// Locks of a worker: kept while handlers run, whatever they do, and respected when they are lost (B3, E10).
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(2)), .serialized)
 struct WorkerLockTests {
     private static let quick = JobWorker.Options(
         name: "w",
         concurrency: 8,
-        consumer: .init(lockDuration: .milliseconds(600), stalledInterval: .milliseconds(200))
+        consumer: .init(lockDuration: .seconds(2), stalledInterval: .milliseconds(200))
     )
 
     /// Waits until the lock was renewed so many times: its remaining time rose. Stops early when the lock is gone.
@@ -65,7 +65,7 @@ struct WorkerLockTests {
             let watch = Task(executorPreference: executor) {
                 defer { gate.open() }
                 while started.count == 0 { await alarm.wait(until: .now + .milliseconds(1)) }
-                return try await Self.renewals(6, of: key, client) {
+                return try await Self.renewals(5, of: key, client) {
                     await alarm.wait(until: .now + .milliseconds(5))
                 }
             }
@@ -75,7 +75,7 @@ struct WorkerLockTests {
                 while !gate.isOpen { usleep(500) }
                 return "null"
             } _: { _ in
-                #expect(try await watch.value == 6)
+                #expect(try await watch.value == 5)
                 try await fixture.eventually(\.completed, threads)
             }
         }

@@ -7,6 +7,7 @@
 --   prioritized ones, but take at most three quarters of a group of two or more while prioritized ones wait.
 -- include: part-keys.lua
 -- include: part-state.lua
+-- include: part-failure.lua
 -- include: part-promote.lua
 promote()
 
@@ -16,7 +17,7 @@ local max = tonumber(limits[1])
 local pausedFlag = isPaused() and 1 or 0
 local limitedFor = 0
 if max then
-  local started = tonumber(call('GET', K.limiter) or '0')
+  local started = wholeNumber(call('GET', K.limiter))
   local rest = call('PTTL', K.limiter)
   if started >= max and rest > 0 then
     limitedFor = rest
@@ -43,8 +44,11 @@ local function take(candidates, step)
     local id = candidates[at]
     index = index + 1
     local key = keys[index]
-    local started = call('HGET', key, 'ats')
-    if (started or not allExist) and not call('HGET', key, 'data') and not call('HGET', key, 'name') then
+    local started = redis.pcall('HGET', key, 'ats')
+    if type(started) == 'table' then
+      -- An id that names a key of another kind, which is not ours to touch.
+      dropped = dropped + 1
+    elseif (started or not allExist) and not call('HGET', key, 'data') and not call('HGET', key, 'name') then
       -- The hash is gone, or was made again empty by another client; also markers of BullMQ 4, whose ids begin with 0:.
       call('DEL', key)
       dropped = dropped + 1
@@ -52,7 +56,7 @@ local function take(candidates, step)
       -- The id stood in the list twice and somebody works on it already.
       dropped = dropped + 1
     else
-      call('HSET', key, 'processedOn', time, 'pb', worker, 'ats', started and tonumber(started) + 1 or '1')
+      call('HSET', key, 'processedOn', time, 'pb', worker, 'ats', started and wholeNumber(started) + 1 or '1')
       call('XADD', events, '*', 'event', 'active', 'jobId', id, 'prev', 'waiting')
       taken = taken + 1
       ids[taken] = id

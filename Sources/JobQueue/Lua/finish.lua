@@ -55,7 +55,7 @@ for index = 1, #ids do
     local key = P .. id
     local stored = call('HMGET', key, 'atm', 'opts', 'deid', 'parent')
     -- Text where it can be: a Lua number as an argument is printed at some cost.
-    local made = stored[1] and tonumber(stored[1]) + 1 or '1'
+    local made = stored[1] and wholeNumber(stored[1]) + 1 or '1'
     local rule = retentionRule(stored[2], fieldOf[state], defaults[state])
     if stored[3] then releaseDeduplication(id, stored[3]) end
     if stored[4] then tellParent(id, stored[4], state, value, rule.count == 0) end

@@ -6,7 +6,8 @@ local function promote()
   local plain = {}
   for _, id in ipairs(due) do
     local key = P .. id
-    local fields = call('HMGET', key, 'priority', 'name')
+    -- An id may name a key of another kind; that is an error with neither field.
+    local fields = redis.pcall('HMGET', key, 'priority', 'name')
     -- A job whose hash is gone is dropped here instead of being made again as an empty one.
     if fields[1] or fields[2] then
       local priority = tonumber(fields[1] or '0') or 0

@@ -8,9 +8,15 @@ local function retentionRule(opts, field, fallback)
   local wish = decoded(opts)[field]
   if wish == true then return {count = 0} end
   if wish == false then return {count = -1} end
-  if type(wish) == 'number' then return {count = wish} end
+  if type(wish) == 'number' then return {count = math.floor(wish)} end
   if type(wish) == 'table' then
-    return {count = tonumber(wish.count) or -1, age = tonumber(wish.age), limit = tonumber(wish.limit)}
+    local count, age, limit = tonumber(wish.count), tonumber(wish.age), tonumber(wish.limit)
+    -- From strangers: no fractions, nothing negative, and no more at a time than one call should do.
+    return {
+      count = count and math.floor(count) or -1,
+      age = age and age >= 0 and age or nil,
+      limit = limit and math.floor(math.min(math.max(limit, 1), 2000)) or nil,
+    }
   end
   return fallback
 end

@@ -8,6 +8,7 @@
 -- include: part-keys.lua
 -- include: part-state.lua
 -- include: part-active.lua
+-- include: part-failure.lua
 if not call('SET', K.check, ARGV[2], 'PX', ARGV[3], 'NX') then return {{}, 0, {}} end
 trimEvents()
 local marked = {}
@@ -41,7 +42,9 @@ cutActive(cut)
 local failing = 0
 for _, id in ipairs(recovered) do
   local key = P .. id
-  if call('HINCRBY', key, 'stc', 1) > tonumber(ARGV[4]) then
+  local stalls = wholeNumber(call('HGET', key, 'stc')) + 1
+  call('HSET', key, 'stc', stalls)
+  if stalls > tonumber(ARGV[4]) then
     call('HSET', key, 'defa', 'job stalled more than allowable limit')
     failing = failing + 1
   end
