@@ -58,7 +58,8 @@ package final class Histogram: Sendable {
     }
 
     package func observe(_ duration: Duration) {
-        observe(Double(duration.components.seconds) + Double(duration.components.attoseconds) / 1e18)
+        // Not through `components`, whose two divisions of 128 bits cost more than the rest.
+        observe(Double(duration.attoseconds) / 1e18)
     }
 
     package var snapshot: Snapshot { state.withLock { $0 } }

@@ -5,25 +5,17 @@ import Synchronization
 
 /// From the stream a push leaves on to what becomes of it.
 extension APNsPool {
-    func send(
-        _ push: PendingPush,
-        on connection: HTTP2ClientConnection,
-        _ group: HTTP2HeaderGroup,
-        _ token: ProviderToken?,
-        lane: Int,
-        generation: Int
-    ) {
-        let startedAt = now()
+    func send(_ push: PendingPush, on live: Live, _ group: HTTP2HeaderGroup, _ departure: Departure) {
         let request = APNsRequest.make(push.order, shared: group)
-        connection.send(request, timeout: configuration.requestTimeout) { [self] result in
+        live.connection.send(request, timeout: configuration.requestTimeout) { [self] result in
             switch result {
             case .success(let response) where response.status == 200:
-                accepted(push, response, lane: lane, generation: generation)
+                accepted(push, response, lane: departure.lane, generation: live.generation)
             case .success(let response):
-                answered(push, APNsAnswer(response), token, lane: lane, generation: generation)
+                answered(push, APNsAnswer(response), departure, generation: live.generation)
             case .failure(let error):
-                let decision = AnswerPolicy.decide(error, startedAt: startedAt)
-                settle(push, decision, lane: lane, generation: generation)
+                let decision = AnswerPolicy.decide(error, startedAt: departure.at)
+                settle(push, decision, lane: departure.lane, generation: live.generation)
             }
         }
     }
@@ -41,26 +33,22 @@ extension APNsPool {
         finish(push, APNsAnswer.accepted(response), at: moment)
     }
 
-    private func answered(
-        _ push: PendingPush,
-        _ answer: APNsAnswer,
-        _ token: ProviderToken?,
-        lane: Int,
-        generation: Int
-    ) {
+    private func answered(_ push: PendingPush, _ answer: APNsAnswer, _ departure: Departure, generation: Int) {
         let (change, isOpen) = state.withLock { state in
             (state.breaker.note(isBad: answer.action == .deadOrMisconfigured), state.breaker.isOpen)
         }
         if change != .none { report(change) }
-        let decision = AnswerPolicy.decide(answer, moves: push.moves, breakerIsOpen: isOpen) { renewal(of: token) }
+        let decision = AnswerPolicy.decide(answer, moves: push.moves, breakerIsOpen: isOpen) {
+            renewal(ofToken: departure.token)
+        }
         log(answer, push, decision)
-        settle(push, decision, lane: lane, generation: generation)
+        settle(push, decision, lane: departure.lane, generation: generation)
     }
 
-    private func renewal(of token: ProviderToken?) -> ProviderTokenSource.Renewal {
-        guard let tokens, let token else { return .tooYoung }
+    private func renewal(ofToken generation: Int) -> ProviderTokenSource.Renewal {
+        guard let tokens else { return .tooYoung }
         do {
-            return try tokens.renew(refused: token)
+            return try tokens.renew(refusedGeneration: generation)
         } catch {
             logger.error("no provider token could be signed", ["error": .error(error)])
             return .tooYoung

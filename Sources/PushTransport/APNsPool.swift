@@ -10,8 +10,8 @@ import Synchronization
 /// and acts after letting go, so that no completion ever runs under the lock.
 final class APNsPool: Sendable {
     /// A connection with the provider token that it uses. A token is kept for 20 minutes on a connection, because Apple
-    /// judges changes per connection.
-    struct Live {
+    /// judges changes per connection. Touched under the pool's lock alone; a class, so that looking at it copies nothing.
+    final class Live: @unchecked Sendable {
         let connection: HTTP2ClientConnection
         let generation: Int
         var token: ProviderToken?
@@ -20,6 +20,20 @@ final class APNsPool: Sendable {
         var tokenSince: ContinuousClock.Instant?
         /// Until then the token need not be asked for again.
         var tokenGoodUntil: ContinuousClock.Instant?
+
+        init(connection: HTTP2ClientConnection, generation: Int, shared: APNsRequest.Shared) {
+            self.connection = connection
+            self.generation = generation
+            self.shared = shared
+        }
+    }
+
+    /// Where and when a push left.
+    struct Departure {
+        let lane: Int
+        /// The generation of the provider token it was sent with.
+        let token: Int
+        let at: ContinuousClock.Instant
     }
 
     struct State {
@@ -52,7 +66,7 @@ final class APNsPool: Sendable {
 
     /// What is done after the lock is let go.
     private enum Effect {
-        case send(PendingPush, HTTP2ClientConnection, HTTP2HeaderGroup, ProviderToken?, lane: Int, generation: Int)
+        case send(PendingPush, Live, HTTP2HeaderGroup, Departure)
         /// It cannot be expressed in HTTP/2.
         case refuse(PendingPush, HTTP2Error, lane: Int, generation: Int)
         case action(PoolMachine.Action, HTTP2ClientConnection?)
@@ -114,7 +128,8 @@ final class APNsPool: Sendable {
             guard state.pausedTopics.isEmpty, let place = state.machine.dispatchAtOnce(push, now: moment) else {
                 return nil
             }
-            return resolve(push, lane: place.lane, generation: place.generation, now: moment, &state)
+            let live = state.live[place.lane]
+            return resolve(push, live, lane: place.lane, generation: place.generation, now: moment)
         }
         if let atOnce { return carryOut(atOnce) }
         run { state in
@@ -171,7 +186,7 @@ final class APNsPool: Sendable {
     private func resolve(_ action: PoolMachine.Action, _ state: inout State) -> Effect {
         switch action {
         case .dispatch(let push, let lane, let generation):
-            return resolve(push, lane: lane, generation: generation, now: now(), &state)
+            return resolve(push, state.live[lane], lane: lane, generation: generation, now: now())
         case .retire(let lane, let generation, _):
             guard let live = state.live[lane], live.generation == generation else { return .action(action, nil) }
             state.live[lane] = nil
@@ -184,19 +199,18 @@ final class APNsPool: Sendable {
 
     private func resolve(
         _ push: PendingPush,
+        _ live: Live?,
         lane: Int,
         generation: Int,
-        now moment: ContinuousClock.Instant,
-        _ state: inout State
+        now moment: ContinuousClock.Instant
     ) -> Effect {
-        guard let connection = state.live[lane]?.connection, state.live[lane]?.generation == generation,
-            prepareToken(lane, &state, now: moment)
-        else { return .action(.dispatch(push, lane: lane, generation: generation), nil) }
+        guard let live, live.generation == generation, prepareToken(live, now: moment) else {
+            return .action(.dispatch(push, lane: lane, generation: generation), nil)
+        }
         do throws(HTTP2Error) {
-            guard let group = try state.live[lane]?.shared.group(for: push.order.kind) else {
-                return .action(.dispatch(push, lane: lane, generation: generation), nil)
-            }
-            return .send(push, connection, group, state.live[lane]?.token, lane: lane, generation: generation)
+            let group = try live.shared.group(for: push.order)
+            let departure = Departure(lane: lane, token: live.token?.generation ?? 0, at: moment)
+            return .send(push, live, group, departure)
         } catch {
             return .refuse(push, error, lane: lane, generation: generation)
         }
@@ -204,22 +218,22 @@ final class APNsPool: Sendable {
 
     /// Sees to it that a connection has a token that is fit to send with.
     /// - Returns: `false` when none could be signed.
-    private func prepareToken(_ lane: Int, _ state: inout State, now moment: ContinuousClock.Instant) -> Bool {
+    private func prepareToken(_ live: Live, now moment: ContinuousClock.Instant) -> Bool {
         guard let tokens else { return true }
-        if let good = state.live[lane]?.tokenGoodUntil, moment < good { return true }
+        if let good = live.tokenGoodUntil, moment < good { return true }
         do {
-            let pinned = state.live[lane]?.token
+            let pinned = live.token
             let current = try pinned == nil ? tokens.currentForNewConnection() : tokens.current()
-            state.live[lane]?.tokenGoodUntil = moment + Self.tokenCheckInterval
-            if let pinned, pinned != current, let since = state.live[lane]?.tokenSince,
+            live.tokenGoodUntil = moment + Self.tokenCheckInterval
+            if let pinned, pinned != current, let since = live.tokenSince,
                 moment - since < ProviderTokenSource.minimumAge
             {
                 return true
             }
             if pinned != current {
-                state.live[lane]?.token = current
-                state.live[lane]?.shared = APNsRequest.Shared(authority: host, authorization: current.header)
-                state.live[lane]?.tokenSince = moment
+                live.token = current
+                live.shared = APNsRequest.Shared(authority: host, authorization: current.header)
+                live.tokenSince = moment
             }
             return true
         } catch {
@@ -230,8 +244,8 @@ final class APNsPool: Sendable {
 
     private func carryOut(_ effect: Effect) {
         switch effect {
-        case .send(let push, let connection, let group, let token, let lane, let generation):
-            send(push, on: connection, group, token, lane: lane, generation: generation)
+        case .send(let push, let live, let group, let departure):
+            send(push, on: live, group, departure)
         case .refuse(let push, let error, let lane, let generation):
             settle(push, AnswerPolicy.decide(error, startedAt: now()), lane: lane, generation: generation)
         case .resumeDrain(let waiters):

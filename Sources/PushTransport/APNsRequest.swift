@@ -31,8 +31,14 @@ enum APNsRequest {
 
         /// The group for a push.
         /// - Throws: `invalidRequest` for a topic that HTTP/2 cannot carry, such as one with a line break.
-        mutating func group(for kind: Kind) throws(HTTP2Error) -> HTTP2HeaderGroup {
-            if let newest, newest.kind == kind { return newest.group }
+        mutating func group(for order: PendingPush.Order) throws(HTTP2Error) -> HTTP2HeaderGroup {
+            let request = order.request
+            if let newest, newest.kind.topic == order.topic, newest.kind.priority == request.priority,
+                newest.kind.pushType == request.pushType
+            {
+                return newest.group
+            }
+            let kind = Kind(topic: order.topic, pushType: request.pushType, priority: request.priority)
             if let known = groups[kind] {
                 newest = (kind, known)
                 return known

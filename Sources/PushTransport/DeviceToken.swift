@@ -7,7 +7,8 @@ package enum DeviceToken {
     /// - Returns: `nil` for a text that is no token, such as `(null)`.
     package static func normalised(_ text: String) -> String? {
         // Almost every token is stored in its final spelling already.
-        if text.utf8.allSatisfy(isLowerHex), isLength(text.utf8.count) { return text }
+        let isFinal = text.utf8.withContiguousStorageIfAvailable { $0.allSatisfy(isLowerHex) } ?? false
+        if isFinal, isLength(text.utf8.count) { return text }
         var output: [UInt8] = []
         output.reserveCapacity(64)
         for byte in text.utf8 {

@@ -11,11 +11,6 @@ struct PendingPush: Sendable {
         let submittedAt: ContinuousClock.Instant
         let completion: @Sendable (PushOutcome) -> Void
 
-        /// What it shares with other pushes.
-        var kind: APNsRequest.Kind {
-            APNsRequest.Kind(topic: topic, pushType: request.pushType, priority: request.priority)
-        }
-
         /// What it counts for in limits of memory, in bytes.
         var weight: Int { request.payload.count }
 

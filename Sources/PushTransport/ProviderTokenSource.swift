@@ -88,9 +88,12 @@ final class ProviderTokenSource: Sendable {
     }
 
     /// Replaces a token that the server called expired, if it still is the current one and old enough.
-    func renew(refused: ProviderToken) throws(SigningError) -> Renewal {
+    /// - Parameter refused: the refused token's generation.
+    func renew(refusedGeneration refused: Int) throws(SigningError) -> Renewal {
         try locked { state throws(SigningError) in
-            guard let token = state.current, let mintedAt = state.mintedAt, token == refused else { return .renewed }
+            guard let token = state.current, let mintedAt = state.mintedAt, token.generation == refused else {
+                return .renewed
+            }
             guard now() - mintedAt >= Self.minimumAge else { return .tooYoung }
             if vault == nil {
                 _ = try mint(&state)

@@ -75,7 +75,9 @@ extension ClientLoop: HTTP2SessionEvents {
 
     func fill(_ buffer: UnsafeMutableBufferPointer<UInt8>, tag: Int) -> (count: Int, isLast: Bool) {
         guard let stream = streams[tag] else { return (0, true) }
-        return stream.content.body.fill(buffer, offset: &stream.bodyOffset)
+        var offset = stream.bodyOffset
+        defer { stream.bodyOffset = offset }
+        return stream.content.body.fill(buffer, offset: &offset)
     }
 
     func streamClosed(_ streamID: Int32, tag: Int, errorCode: UInt32) {

@@ -191,6 +191,10 @@ final class ClientLoop {
     // MARK: One turn
 
     private func takeMail(_ session: HTTP2Session) {
+        // Local meanwhile: others look at the loop while the requests are submitted.
+        var mail = ClientMailbox.Mail()
+        swap(&mail, &self.mail)
+        defer { swap(&mail, &self.mail) }
         mailbox.take(into: &mail)
         for stream in mail.requests { submit(stream, session) }
         for id in mail.cancelled {

@@ -21,6 +21,10 @@ final class HTTP2Session {
     let channel: TLSChannel
     private var session: OpaquePointer?
     private var headerBlock = HeaderBlock()
+    /// Kept for its memory.
+    private var preparedPairs: [nghttp2_nv] = []
+    /// The stream whose header block is being read, and its tag: a block is never interrupted by another's.
+    private var headersOf: (streamID: Int32, tag: Int)?
     private let output: UnsafeMutableRawBufferPointer
     private var outputCount = 0
 
@@ -143,7 +147,12 @@ final class HTTP2Session {
         case .plain(let request): return submit(request, tag: tag)
         case .prepared(let request):
             let hasBody = !request.body.isEmpty
-            return headerBlock.withPairs(request) { pairs in submit(pairs, hasBody: hasBody, tag: tag) }
+            var pairs: [nghttp2_nv] = []
+            swap(&pairs, &preparedPairs)
+            defer { swap(&pairs, &preparedPairs) }
+            return HeaderBlock.withPairs(request, scratch: &pairs) { pairs in
+                submit(pairs, hasBody: hasBody, tag: tag)
+            }
         }
     }
 
@@ -223,6 +232,19 @@ final class HTTP2Session {
     /// The tag of an open stream.
     func tag(_ streamID: Int32) -> Int? {
         nghttp2_session_get_stream_user_data(session, streamID).map { Int(bitPattern: $0) - 1 }
+    }
+
+    /// The tag of the stream whose headers are being read; looks it up once for each block.
+    func headerTag(_ streamID: Int32) -> Int? {
+        if let headersOf, headersOf.streamID == streamID { return headersOf.tag }
+        guard let tag = tag(streamID) else { return nil }
+        headersOf = (streamID, tag)
+        return tag
+    }
+
+    /// A header block is at its end, or a stream has closed.
+    func forgetHeaderTag() {
+        headersOf = nil
     }
 
     func setTag(_ tag: Int, of streamID: Int32) {

@@ -80,13 +80,12 @@ struct HeaderBlock {
 
     /// As above, for fields that are laid out already: the path, then what is shared, then the rest of the request's own. Names
     /// are the caller's literals; values are checked, the shared ones long ago.
-    mutating func withPairs<Result>(
+    /// - Parameter pairs: memory to use.
+    static func withPairs<Result>(
         _ request: HTTP2PreparedRequest,
+        scratch pairs: inout [nghttp2_nv],
         _ body: (UnsafeBufferPointer<nghttp2_nv>?) -> Result
     ) -> Result {
-        var pairs: [nghttp2_nv] = []
-        swap(&pairs, &self.pairs)
-        defer { swap(&pairs, &self.pairs) }
         pairs.removeAll(keepingCapacity: true)
         // nghttp2 copies what is not shared before `body` returns, so the pointers need not live longer.
         return request.own.withFields { fields in
@@ -98,7 +97,7 @@ struct HeaderBlock {
                         value: field.value,
                         namelen: field.nameLength,
                         valuelen: field.valueLength,
-                        flags: field.isNeverIndexed ? Self.noIndex : Self.noFlags
+                        flags: field.isNeverIndexed ? noIndex : noFlags
                     )
                 )
                 if pairs.count == 1 { pairs.append(contentsOf: request.shared.pairs) }

@@ -21,6 +21,10 @@ private func tag(_ session: OpaquePointer?, _ streamID: Int32) -> Int? {
     return Int(bitPattern: data) - 1
 }
 
+private func owner(_ context: UnsafeMutableRawPointer?) -> HTTP2Session? {
+    context.map { Unmanaged<HTTP2Session>.fromOpaque($0).takeUnretainedValue() }
+}
+
 private func events(_ context: UnsafeMutableRawPointer?) -> (any HTTP2SessionEvents)? {
     guard let context else { return nil }
     return Unmanaged<HTTP2Session>.fromOpaque(context)._withUnsafeGuaranteedRef { $0.events }
@@ -46,7 +50,9 @@ private func onHeader(
     _ flags: UInt8,
     _ context: UnsafeMutableRawPointer?
 ) -> Int32 {
-    guard let frame, let tag = tag(session, frame.pointee.hd.stream_id), let events = events(context) else { return 0 }
+    guard let frame, let owner = owner(context), let tag = owner.headerTag(frame.pointee.hd.stream_id),
+        let events = owner.events
+    else { return 0 }
     let goOn = events.received(
         name: UnsafeBufferPointer(start: name, count: nameLength),
         value: UnsafeBufferPointer(start: value, count: valueLength),
@@ -73,8 +79,9 @@ private func onFrameReceived(
     _ frame: UnsafePointer<nghttp2_frame>?,
     _ context: UnsafeMutableRawPointer?
 ) -> Int32 {
-    guard let frame else { return 0 }
-    events(context)?.received(notice(session, frame))
+    guard let frame, let owner = owner(context) else { return 0 }
+    owner.forgetHeaderTag()
+    owner.events?.received(notice(session, frame))
     return 0
 }
 
@@ -94,6 +101,7 @@ private func onStreamClose(
     _ errorCode: UInt32,
     _ context: UnsafeMutableRawPointer?
 ) -> Int32 {
+    owner(context)?.forgetHeaderTag()
     guard let tag = tag(session, streamID) else { return 0 }
     events(context)?.streamClosed(streamID, tag: tag, errorCode: errorCode)
     return 0

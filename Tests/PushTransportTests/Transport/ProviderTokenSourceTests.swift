@@ -97,7 +97,7 @@ struct ProviderTokenSourceTests {
         let source = bench.source
         let first = try source.current()
         bench.advance(minutes: 20)
-        for _ in 0..<100 { #expect(try source.renew(refused: first) == .renewed) }
+        for _ in 0..<100 { #expect(try source.renew(refusedGeneration: first.generation) == .renewed) }
         #expect(bench.minted == 2)
         #expect(try source.current() != first)
     }
@@ -107,7 +107,7 @@ struct ProviderTokenSourceTests {
         let source = bench.source
         let first = try source.current()
         bench.advance(minutes: 19)
-        #expect(try source.renew(refused: first) == .tooYoung)
+        #expect(try source.renew(refusedGeneration: first.generation) == .tooYoung)
         #expect(try source.current() == first)
         #expect(bench.minted == 1)
     }
@@ -181,10 +181,10 @@ struct ProviderTokenSourceTests {
         let refused = try sources.map { try $0.current() }
         #expect(refused[0].header == refused[1].header)
         // Its age counts from its minting, also where it was taken over just now.
-        #expect(try sources[1].renew(refused: refused[1]) == .tooYoung)
+        #expect(try sources[1].renew(refusedGeneration: refused[1].generation) == .tooYoung)
         bench.advance(minutes: 2)
         for (source, token) in zip(sources, refused) {
-            #expect(try source.renew(refused: token) == .renewed)
+            #expect(try source.renew(refusedGeneration: token.generation) == .renewed)
             await source.prepare()
         }
         let renewed = try sources.map { try $0.currentForNewConnection().header }
