@@ -88,7 +88,7 @@ measure_rtt80() {
 measure_aioapns() {
     local peers
     peers=$(scripts/peers | tail -1)
-    step "aioapns 4.0: one connection, 500 tasks at once, against the simulator answering at once"
+    step "aioapns 4.0: one connection, 100 tasks at once, against the simulator answering at once"
     fresh_simulator
     run_child "$peers/aioapns-4.0/bin/python" scripts/bench.d/push_aioapns.py "$SIMULATOR_PORT" "$BENCH_CA_FILE" \
         "$BENCH_KEY_FILE" "$BENCH_KEY_ID" "$BENCH_TEAM_ID" "$APNS_TOPIC" 20000 >>"$figures"
