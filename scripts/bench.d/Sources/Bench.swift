@@ -7,10 +7,11 @@ struct Bench {
         do {
             switch CommandLine.arguments.dropFirst().first {
             case "engine": try await EngineBench(environment: ProcessInfo.processInfo.environment).run()
+            case "queue": try await QueueBench(environment: ProcessInfo.processInfo.environment).run()
             case "push":
                 let part = CommandLine.arguments.dropFirst(2).first ?? ""
                 try await PushBench(environment: ProcessInfo.processInfo.environment).run(part)
-            default: throw BenchError(description: "usage: Bench engine | push throughput|rtt80|soak")
+            default: throw BenchError(description: "usage: Bench engine | queue | push throughput|rtt80|soak")
             }
         } catch {
             FileHandle.standardError.write(Data("Bench: \(error)\n".utf8))
