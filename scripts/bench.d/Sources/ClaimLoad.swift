@@ -5,7 +5,9 @@ import RedisClient
 /// Two workers that claim and complete in groups of 256 with 2,048 jobs each in flight, in the order of the claims or at random.
 final class ClaimLoad {
     private static let group = 256
-    private static let inFlight = 2048
+    private static let inFlightEach = 2048
+    /// How many jobs both workers hold together.
+    static let inFlight = 2 * inFlightEach
 
     private let server: ThreadTime
     private let isRandom: Bool
@@ -27,14 +29,14 @@ final class ClaimLoad {
         held = workers.map { _ in [] }
     }
 
-    /// Ends this many jobs, as many being claimed anew while there are any.
+    /// Ends this many jobs, a multiple of 512, as many being claimed anew while there are any.
     /// - Returns: the server's processor time for each, in microseconds.
     func run(jobs: Int) async throws -> Double {
         let before = server.microseconds
         var done = 0
         while done < jobs {
             for index in workers.indices {
-                while held[index].count + Self.group <= Self.inFlight {
+                while held[index].count + Self.group <= Self.inFlightEach {
                     let claimed = try await workers[index].claim(limit: Self.group).jobs
                     if claimed.isEmpty { break }
                     held[index] += claimed.map(\.locked)
