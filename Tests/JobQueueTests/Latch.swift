@@ -1,10 +1,12 @@
 import Synchronization
+import Testing
 
-/// Opens once; those who wait go on then.
+/// Opens once; those who wait go on then. Whoever waits for a minute goes on too, and the test has failed.
 final class Latch: Sendable {
     private struct State {
         var isOpen = false
-        var waiters: [CheckedContinuation<Void, Never>] = []
+        var waiters: [Int: CheckedContinuation<Void, Never>] = [:]
+        var count = 0
     }
 
     private let state = Mutex(State())
@@ -14,20 +16,32 @@ final class Latch: Sendable {
     func open() {
         let waiters = state.withLock { state in
             state.isOpen = true
-            defer { state.waiters = [] }
+            defer { state.waiters = [:] }
             return state.waiters
         }
-        for waiter in waiters { waiter.resume() }
+        for waiter in waiters.values { waiter.resume() }
     }
 
+    /// Not ended by the cancellation of its task: some handlers are to ignore theirs.
     func wait() async {
+        let number = state.withLock { state in
+            state.count += 1
+            return state.count
+        }
+        let limit = Task.detached {
+            try await Task.sleep(for: .seconds(60))
+            guard let waiter = self.state.withLock({ $0.waiters.removeValue(forKey: number) }) else { return }
+            Issue.record("nobody opened the latch")
+            waiter.resume()
+        }
         await withCheckedContinuation { continuation in
             let isOpen = state.withLock { state in
-                if !state.isOpen { state.waiters.append(continuation) }
+                if !state.isOpen { state.waiters[number] = continuation }
                 return state.isOpen
             }
             if isOpen { continuation.resume() }
         }
+        limit.cancel()
     }
 }
 

@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 /// Our queue and BullMQ's Python clients on the same keys, in both directions.
-@Suite(.serialized)
+@Suite(.serialized, .timeLimit(.minutes(2)))
 struct PeerTests {
     private static let data: JSONValue = [
         "text": "ünï", "nested": ["a": [1, "x", nil, false]], "big": 123_456_789_012,
@@ -135,10 +135,10 @@ struct PeerTests {
             try await fixture.addPlain(1)
             // The lock lasts 1.5 seconds.
             let (process, output) = try await peer.start("hang", 1500, on: fixture)
-            while try await fixture.queue.counts().active == 0 { try await Task.sleep(for: .milliseconds(5)) }
+            try await fixture.eventually(\.active, 1)
             try await process.end(SIGKILL)
             try? FileManager.default.removeItem(atPath: output)
-            while try await fixture.exists("1:lock") { try await Task.sleep(for: .milliseconds(20)) }
+            try await eventually { try await !fixture.exists("1:lock") }
             fixture.clock.advance(by: .seconds(60))
             #expect(try await fixture.consumer.recoverStalled().recovered == ["1"])
             let job = try #require(try await fixture.consumer.claim(limit: 1).jobs.first)

@@ -150,6 +150,60 @@ async def recover(queue):
     return seen
 
 
+async def until_failed(queue):
+    """Runs one job after another, each failing, until one attempt has failed, and answers its id and reason."""
+    ended = asyncio.Event()
+    seen = []
+
+    async def process(job, token):
+        raise RuntimeError("as asked")
+
+    def on_failed(job, error, *_):
+        seen.extend([job.id, job.failedReason or str(error)])
+        ended.set()
+
+    worker = Worker(NAME, process, options())
+    worker.on("failed", on_failed)
+    try:
+        await asyncio.wait_for(ended.wait(), 20)
+    finally:
+        await end(worker)
+    return seen
+
+
+async def finish(queue):
+    """Ends a job with a token that is perhaps not its own, and answers what the peer says."""
+    job = await Job.fromId(queue, ARGUMENT["id"])
+    if job is None:
+        job = Job(queue, "n", {}, {}, ARGUMENT["id"])
+    try:
+        await job.moveToCompleted("done", ARGUMENT["token"])
+    except Exception as error:
+        return str(error)
+    return "done"
+
+
+async def churn(queue):
+    """Runs jobs, failing every third attempt, until none is left, and answers the id of each run."""
+    runs = []
+
+    async def process(job, token):
+        runs.append(job.id)
+        await asyncio.sleep(0.005)
+        if len(runs) % 3 == 0:
+            raise RuntimeError("every third")
+        return "peer"
+
+    worker = Worker(NAME, process, {**options(), "concurrency": 10})
+    for _ in range(600):
+        await asyncio.sleep(0.05)
+        left = await queue.getJobCounts("wait", "active", "delayed", "prioritized", "paused")
+        if sum(left.values()) == 0:
+            break
+    await end(worker)
+    return runs
+
+
 async def main():
     queue = Queue(NAME, options())
     answer = await globals()[COMMAND](queue)
