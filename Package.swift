@@ -9,6 +9,7 @@ let package = Package(
     products: [
         .library(name: "NotificationContract", targets: ["NotificationContract"]),
         .library(name: "RateLimiter", targets: ["RateLimiter"]),
+        .library(name: "VarselKit", targets: ["VarselKit"]),
         .executable(name: "api-gateway", targets: ["APIGateway"]),
         .executable(name: "delivery-worker", targets: ["DeliveryWorker"]),
         .executable(name: "push-simulator", targets: ["PushSimulatorService"]),
@@ -44,6 +45,7 @@ let package = Package(
             exclude: ["Texts"],
             plugins: ["EmbedTextPlugin"]
         ),
+        .target(name: "VarselKit", dependencies: ["NotificationContract"]),
         .target(name: "Observability", dependencies: ["Kernel"]),
         .target(name: "Signing", dependencies: ["Kernel", "COpenSSL"]),
 
@@ -101,10 +103,17 @@ let package = Package(
             ]
         ),
         .target(
+            name: "Producers",
+            dependencies: [
+                "Kernel", "Observability", "Notifications", "NotificationContract", "Signing", "HTTPFetch",
+                "PostgresClient", "JobQueue", "Store", "NotificationBus", "DeliveryEngine",
+            ]
+        ),
+        .target(
             name: "GatewayAPI",
             dependencies: [
                 "Kernel", "Observability", "Notifications", "NotificationContract", "Signing", "PostgresClient",
-                "HTTPServer", "JobQueue", "RateLimiter", "Store", "NotificationBus", "DeliveryEngine",
+                "HTTPServer", "JobQueue", "RateLimiter", "Store", "NotificationBus", "DeliveryEngine", "Producers",
             ]
         ),
 
@@ -218,6 +227,15 @@ let package = Package(
             name: "DeliveryEngineTests",
             dependencies: [
                 "DeliveryEngine", "Notifications", "NotificationBus", "Kernel", "Observability", "TestSupport",
+            ]
+        ),
+        .testTarget(name: "VarselKitTests", dependencies: ["VarselKit", "NotificationContract"]),
+        .testTarget(
+            name: "ProducersTests",
+            dependencies: [
+                "Producers", "NotificationBus", "Notifications", "NotificationContract", "JobQueue", "Store", "Signing",
+                "HTTPFetch", "RedisClient", "PostgresClient", "DeliveryEngine", "Kernel", "Observability",
+                "TestSupport",
             ]
         ),
         .testTarget(
