@@ -23,6 +23,8 @@ package final class JobConsumer: Sendable {
         package var failedAge: Duration
         /// How many minutes of counts of ended jobs the queue keeps for dashboards; 0 for none.
         package var metricsMinutes: Int
+        /// The most jobs that all workers of the queue start in a window; the queue's own limit goes before.
+        package var rateLimit: QueueRateLimit?
 
         package init(
             lockDuration: Duration = .seconds(30),
@@ -32,7 +34,8 @@ package final class JobConsumer: Sendable {
             completedAge: Duration = .seconds(3600),
             keptFailed: Int = 5000,
             failedAge: Duration = .seconds(7 * 86_400),
-            metricsMinutes: Int = 1440
+            metricsMinutes: Int = 1440,
+            rateLimit: QueueRateLimit? = nil
         ) {
             self.lockDuration = lockDuration
             self.stalledInterval = stalledInterval
@@ -42,6 +45,7 @@ package final class JobConsumer: Sendable {
             self.keptFailed = keptFailed
             self.failedAge = failedAge
             self.metricsMinutes = metricsMinutes
+            self.rateLimit = rateLimit
         }
     }
 
@@ -103,7 +107,8 @@ package final class JobConsumer: Sendable {
             QueueScripts.claim,
             [
                 .string(token), .integer(options.lockDuration.milliseconds), .string(workerName), .init(limit),
-                .init(min(max(prioritizedLimit ?? limit, 0), limit)),
+                .init(min(max(prioritizedLimit ?? limit, 0), limit)), options.rateLimit.map { .init($0.max) } ?? "",
+                options.rateLimit.map { .integer($0.duration.milliseconds) } ?? "",
             ]
         )
         let taken = try reply.reading { reply throws(RedisError) in try TakenJobs(reply) }

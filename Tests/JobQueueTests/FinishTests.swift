@@ -114,6 +114,31 @@ struct FinishTests {
         }
     }
 
+    @Test func `ends are counted by the minute, as dashboards draw them (B3)`() async throws {
+        try await QueueFixture.run { fixture in
+            try await fixture.addPlain(5)
+            let jobs = try await fixture.consumer.claim(limit: 5).jobs
+            func end(_ index: Int, _ outcome: FinishedJob.Result) async throws {
+                #expect(try await fixture.consumer.finish([FinishedJob(jobs[index].locked, outcome)]) == [.done])
+            }
+            try await end(0, .completed(returnvalue: "1"))
+            try await end(1, .completed(returnvalue: "1"))
+            try await end(2, .failed(reason: "no"))
+            var completed = try await fixture.queue.endedPerMinute(.completed)
+            #expect(completed.total == 2)
+            #expect(completed.points.isEmpty)
+            fixture.clock.advance(by: .seconds(60))
+            try await end(3, .completed(returnvalue: "1"))
+            fixture.clock.advance(by: .seconds(180))
+            try await end(4, .completed(returnvalue: "1"))
+            completed = try await fixture.queue.endedPerMinute(.completed)
+            #expect(completed.total == 4)
+            #expect(completed.points == [0, 0, 1, 2])
+            #expect(completed.updated == fixture.clock.now)
+            #expect(try await fixture.queue.endedPerMinute(.failed).total == 1)
+        }
+    }
+
     @Test func `what is not ours is told and left alone`() async throws {
         try await QueueFixture.run { fixture in
             try await fixture.addPlain(6)

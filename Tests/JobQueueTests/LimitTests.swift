@@ -55,4 +55,45 @@ struct LimitTests {
             #expect(try await fixture.consumer.claim(limit: 9).jobs.count == 5)
         }
     }
+
+    @Test func `a worker's own rate limit holds until the queue has one`() async throws {
+        let own = JobConsumer.Options(rateLimit: QueueRateLimit(max: 3, duration: .seconds(40)))
+        try await QueueFixture.run(options: own) { fixture in
+            try await fixture.addPlain(20)
+            #expect(try await fixture.consumer.claim(limit: 5).jobs.count == 3)
+            let window = try await fixture.command("PTTL", fixture.key("limiter")).integer ?? 0
+            #expect((30_001...40_000).contains(window))
+            #expect(try await fixture.consumer.claim(limit: 5).jobs.isEmpty)
+            // The queue's number goes before the worker's, the worker's window before the queue's.
+            try await fixture.queue.setGlobalRateLimit(QueueRateLimit(max: 5, duration: .seconds(90)))
+            #expect(try await fixture.consumer.claim(limit: 9).jobs.count == 2)
+            try await fixture.queue.clearRateLimitWindow()
+            #expect(try await fixture.consumer.claim(limit: 9).jobs.count == 5)
+            #expect((try await fixture.command("PTTL", fixture.key("limiter")).integer ?? 0) <= 40_000)
+        }
+    }
+
+    @Test func `a handler that was told to slow down holds back the queue, and its job is next`() async throws {
+        try await QueueFixture.live { fixture in
+            try await fixture.addPlain(3)
+            try await fixture.queue.setGlobalRateLimit(QueueRateLimit(max: 1000, duration: .seconds(1)))
+            let seen = Record<String>()
+            try await fixture.working(.single) { context in
+                seen.add(context.job.id)
+                if seen.count == 1 { throw RateLimitedJob(for: .seconds(300)) }
+                return "null"
+            } _: { _ in
+                try await eventually { try await fixture.queue.counts().active == 0 && seen.count == 1 }
+                #expect(try await fixture.list("wait").last == "1")
+                let hash = try await fixture.hash("1")
+                #expect(hash["atm"] == nil)
+                #expect(hash["failedReason"] == nil)
+                #expect((try await fixture.queue.limitedFor() ?? .zero) > .seconds(60))
+                try await fixture.queue.clearRateLimitWindow()
+                try await fixture.eventually(\.completed, 3)
+            }
+            #expect(seen.all == ["1", "1", "2", "3"])
+            #expect(try await fixture.expectAtRest(jobs: 3))
+        }
+    }
 }

@@ -1,6 +1,7 @@
 -- Takes up to a group of jobs.
 -- KEYS and ARGV 1, 2: see part-keys
 -- ARGV 3 token | 4 lock duration in ms | 5 worker name | 6 limit | 7 limit for prioritized ones
+--   8, 9 the worker's own rate limit: jobs and ms of its window, '' for none. The queue's own number of jobs comes first
 -- Returns {ids, next due in ms or 0, paused 0/1, ms until the rate limit ends or 0, number of ids dropped}. What is in the
 --   jobs the client reads afterwards by itself: they are locked, and passing them through Lua would cost half as much again.
 -- Invariants: a job whose id is returned has a lock with our token and stands in `active` once; plain jobs come before
@@ -13,7 +14,7 @@ promote()
 
 local limit = tonumber(ARGV[6])
 local limits = call('HMGET', K.meta, 'max', 'duration')
-local max = tonumber(limits[1])
+local max = tonumber(limits[1]) or tonumber(ARGV[8])
 local pausedFlag = isPaused() and 1 or 0
 local limitedFor = 0
 if max then
@@ -95,7 +96,7 @@ end
 if taken > 0 then
   inChunks('LPUSH', K.active, ids)
   if max and call('INCRBY', K.limiter, taken) == taken then
-    call('PEXPIRE', K.limiter, tonumber(limits[2] or '1000') or 1000)
+    call('PEXPIRE', K.limiter, tonumber(ARGV[9]) or tonumber(limits[2] or '') or 1000)
   end
   trimEvents()
 end

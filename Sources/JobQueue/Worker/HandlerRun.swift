@@ -1,4 +1,5 @@
 import Kernel
+import Observability
 
 /// One run of a handler: what it returned or threw becomes an ending for its job.
 struct HandlerRun: Sendable {
@@ -17,7 +18,17 @@ struct HandlerRun: Sendable {
             }
             return EndedJob(held: held, ending: .finished(.completed(returnvalue: value)))
         } catch {
+            if let limited = error as? RateLimitedJob { await holdBack(for: limited.duration) }
             return EndedJob(held: held, ending: ending(of: held.job, error))
+        }
+    }
+
+    /// Before the job is given back, so that nobody takes it at once.
+    private func holdBack(for duration: Duration) async {
+        do throws(JobQueueError) {
+            try await queue.holdBack(for: duration)
+        } catch {
+            queue.telemetry.logger.warning("a rate limit could not be passed on", ["error": .error(error)])
         }
     }
 
@@ -27,6 +38,7 @@ struct HandlerRun: Sendable {
             return .finished(.failed(reason: text(failure.reason, of: error), trace: trace(error)))
         case let delayed as DelayedJob:
             return .moved(.delayed(until: delayed.until, skipAttempt: true), reason: nil, trace: nil)
+        case is RateLimitedJob: return .givenBack
         // Only a stop or a lost lock cancels a handler, and neither is the job's fault.
         case _ where Task.isCancelled: return .givenBack
         default: break

@@ -22,3 +22,17 @@ package struct DelayedJob: Error, CustomStringConvertible {
 
     package var description: String { "delayed until \(until.milliseconds)" }
 }
+
+/// What a handler throws when the service it asks wants no more calls for a while: its job waits again as next in line, the attempt
+/// is not counted, and no worker starts a job of the queue for that long.
+///
+/// As in BullMQ, workers heed it only where a rate limit is set, on the queue or on them.
+package struct RateLimitedJob: Error, CustomStringConvertible {
+    package let duration: Duration
+
+    package init(for duration: Duration) {
+        self.duration = duration
+    }
+
+    package var description: String { "rate limited for \(duration.milliseconds) ms" }
+}

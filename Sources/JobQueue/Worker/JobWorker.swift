@@ -9,7 +9,7 @@ import Synchronization
 /// thread of the worker's own, so handlers that block every thread of the cooperative pool let no lock lapse.
 package final class JobWorker: Sendable {
     /// Returns the job's return value as one JSON text. A thrown `UnrecoverableFailure` fails the job for good, a thrown
-    /// `DelayedJob` moves it, and any other error is a failed attempt.
+    /// `DelayedJob` moves it, a `RateLimitedJob` gives it back, and any other error is a failed attempt.
     package typealias Handler = @Sendable (JobContext) async throws -> String
 
     package struct Options: Sendable {
