@@ -236,7 +236,8 @@ let package = Package(
                 "Producers", "NotificationBus", "Notifications", "NotificationContract", "JobQueue", "Store", "Signing",
                 "HTTPFetch", "RedisClient", "PostgresClient", "DeliveryEngine", "Kernel", "Observability",
                 "TestSupport",
-            ]
+            ],
+            exclude: ["Peers"]
         ),
         .testTarget(
             name: "GatewayAPITests",

@@ -6,6 +6,7 @@
 #include <openssl/err.h>
 #include <openssl/evp.h>
 #include <openssl/hmac.h>
+#include <openssl/ocsp.h>
 #include <openssl/pem.h>
 #include <openssl/pkcs12.h>
 #include <openssl/rand.h>
@@ -32,3 +33,15 @@ static inline int varsel_ssl_set_server_name(SSL *ssl, const char *name) {
 static inline int varsel_x509_stack_count(const STACK_OF(X509) *stack) { return stack ? sk_X509_num(stack) : 0; }
 static inline X509 *varsel_x509_stack_at(const STACK_OF(X509) *stack, int index) { return sk_X509_value(stack, index); }
 static inline void varsel_x509_stack_free(STACK_OF(X509) *stack) { sk_X509_pop_free(stack, X509_free); }
+static inline STACK_OF(X509) *varsel_x509_stack_new(void) { return sk_X509_new_null(); }
+static inline int varsel_x509_stack_push(STACK_OF(X509) *stack, X509 *certificate) {
+    return sk_X509_push(stack, certificate);
+}
+// The stack alone; its certificates stay with their owners.
+static inline void varsel_x509_stack_free_only(STACK_OF(X509) *stack) { sk_X509_free(stack); }
+static inline int varsel_string_stack_count(const STACK_OF(OPENSSL_STRING) *stack) {
+    return stack ? sk_OPENSSL_STRING_num(stack) : 0;
+}
+static inline const char *varsel_string_stack_at(const STACK_OF(OPENSSL_STRING) *stack, int index) {
+    return sk_OPENSSL_STRING_value(stack, index);
+}

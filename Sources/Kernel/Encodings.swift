@@ -89,3 +89,30 @@ package enum Base64URL {
         return output
     }
 }
+
+/// Base64 with the standard alphabet and padding (RFC 4648 section 4), as certificates stand in `x5c`.
+package enum Base64 {
+    package static func encode(_ bytes: some Collection<UInt8>) -> String {
+        let text = Base64URL.encode(bytes)
+        let standard = text.utf8.map { byte in
+            byte == UInt8(ascii: "-") ? UInt8(ascii: "+") : byte == UInt8(ascii: "_") ? UInt8(ascii: "/") : byte
+        }
+        return String(decoding: standard, as: UTF8.self) + String(repeating: "=", count: (4 - text.utf8.count % 4) % 4)
+    }
+
+    /// Decodes strictly: padded to full groups of four, no white space, no URL alphabet, unused low bits zero.
+    package static func decode(_ text: String) -> [UInt8]? {
+        var digits = Array(text.utf8)
+        guard digits.count % 4 == 0 else { return nil }
+        for _ in 0..<2 where digits.last == UInt8(ascii: "=") { digits.removeLast() }
+        for index in digits.indices {
+            switch digits[index] {
+            case UInt8(ascii: "-"), UInt8(ascii: "_"): return nil
+            case UInt8(ascii: "+"): digits[index] = UInt8(ascii: "-")
+            case UInt8(ascii: "/"): digits[index] = UInt8(ascii: "_")
+            default: break
+            }
+        }
+        return Base64URL.decode(digits)
+    }
+}

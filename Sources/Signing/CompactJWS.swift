@@ -2,10 +2,23 @@ package import Kernel
 
 /// A compact JWS taken apart, with nothing verified yet (RFC 7515, 7.1). Reading is strict: one spelling for every token.
 package struct CompactJWS: Sendable {
-    /// The longest token that is read, in bytes.
-    package static let sizeLimit = 8192
-    /// The longest header that is read, in base64url characters.
-    package static let headerLimit = 1024
+    /// How large a token may be.
+    package struct Limits: Sendable {
+        /// The longest token that is read, in bytes.
+        package var size: Int
+        /// The longest header that is read, in base64url characters.
+        package var header: Int
+        package var json: JSONLimits
+
+        package init(size: Int, header: Int, json: JSONLimits) {
+            self.size = size
+            self.header = header
+            self.json = json
+        }
+
+        /// Access tokens: small, flat and from anybody.
+        package static let token = Limits(size: 8192, header: 1024, json: JSONLimits(depth: 8, values: 1000))
+    }
 
     /// The header: one JSON object.
     package let header: JSONValue
@@ -17,9 +30,9 @@ package struct CompactJWS: Sendable {
 
     /// Takes the token apart.
     /// - Throws: `tooLarge` or `malformed`.
-    package init(_ token: String) throws(JWTError) {
-        guard token.utf8.count <= Self.sizeLimit else {
-            throw JWTError(.tooLarge, "a token longer than \(Self.sizeLimit) bytes")
+    package init(_ token: String, limits: Limits = .token) throws(JWTError) {
+        guard token.utf8.count <= limits.size else {
+            throw JWTError(.tooLarge, "a token longer than \(limits.size) bytes")
         }
         let bytes = Array(token.utf8)
         // One scan that stops at the third dot: a token of dots alone must not become thousands of segments.
@@ -27,11 +40,11 @@ package struct CompactJWS: Sendable {
             let second = bytes[(first + 1)...].firstIndex(of: UInt8(ascii: ".")),
             !bytes[(second + 1)...].contains(UInt8(ascii: "."))
         else { throw JWTError(.malformed, "a token needs exactly three segments") }
-        guard first <= Self.headerLimit else {
-            throw JWTError(.tooLarge, "a header longer than \(Self.headerLimit) characters")
+        guard first <= limits.header else {
+            throw JWTError(.tooLarge, "a header longer than \(limits.header) characters")
         }
-        header = try Self.object(bytes[..<first], "header")
-        payload = try Self.object(bytes[(first + 1)..<second], "payload")
+        header = try Self.object(bytes[..<first], "header", limits.json)
+        payload = try Self.object(bytes[(first + 1)..<second], "payload", limits.json)
         guard let signature = Base64URL.decode(bytes[(second + 1)...]), !signature.isEmpty else {
             throw JWTError(.malformed, "the signature is missing or no canonical base64url")
         }
@@ -39,13 +52,17 @@ package struct CompactJWS: Sendable {
         signingInput = Array(bytes[..<second])
     }
 
-    private static func object(_ segment: ArraySlice<UInt8>, _ name: String) throws(JWTError) -> JSONValue {
+    private static func object(
+        _ segment: ArraySlice<UInt8>,
+        _ name: String,
+        _ limits: JSONLimits
+    ) throws(JWTError) -> JSONValue {
         guard let bytes = Base64URL.decode(segment) else {
             throw JWTError(.malformed, "the \(name) is no canonical base64url")
         }
         let value: JSONValue
         do {
-            value = try JSONValue(parsing: bytes, limits: JSONLimits(depth: 8, values: 1000))
+            value = try JSONValue(parsing: bytes, limits: limits)
         } catch {
             throw JWTError(.malformed, "the \(name) is no acceptable JSON: \(error)")
         }

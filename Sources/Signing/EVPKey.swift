@@ -9,7 +9,7 @@ final class EVPKey: @unchecked Sendable {
     let kind: Kind
 
     /// Takes ownership of the pointer, also when it throws.
-    private init(owning pointer: OpaquePointer) throws(SigningError) {
+    init(owning pointer: OpaquePointer) throws(SigningError) {
         self.pointer = pointer
         kind = try EVPKey.checkedKind(of: pointer)
     }
@@ -176,7 +176,7 @@ final class EVPKey: @unchecked Sendable {
 }
 
 /// Answers OpenSSL's question for a password with a refusal: without a callback it would ask on the terminal and wait.
-private func refusePassword(
+func refusePassword(
     _ buffer: UnsafeMutablePointer<CChar>?,
     _ size: Int32,
     _ writing: Int32,

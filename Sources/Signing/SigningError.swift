@@ -7,6 +7,8 @@ package struct SigningError: Error, Equatable, CustomStringConvertible {
         case invalidKey
         /// The key exists but is too weak or of a curve that is not allowed.
         case refusedKey
+        /// The bytes are no certificate, or none of the expected kind.
+        case invalidCertificate
         /// Two verification keys carry the same key id.
         case duplicateKeyID
         /// OpenSSL refused an operation that should work.
