@@ -119,7 +119,9 @@ struct RecipientStoreTests {
             let key = key.isEmpty ? id.description : key
             _ = try await database.pool.query(
                 """
-                INSERT INTO cancellations (scope, key, before, reason) VALUES (\(scope), \(key), now(), 'stopped')
+                INSERT INTO cancellations (scope, key, before, reason)
+                SELECT scope, CASE scope WHEN 'user' THEN varsel_user_key(key) ELSE key END, now(), 'stopped'
+                FROM (SELECT \(scope) AS scope, \(key) AS key) AS given
                 """
             )
             let store = RecipientStore(pool: database.pool)

@@ -102,7 +102,7 @@ package struct RecipientStore: Sendable {
             LEFT JOIN cancellations by_source
                 ON by_source.scope = 'source' AND by_source.key = q.source AND by_source.before > q.enqueued_at
             LEFT JOIN cancellations by_user
-                ON by_user.scope = 'user' AND by_user.key = q.user_id AND by_user.before > q.enqueued_at
+                ON by_user.scope = 'user' AND by_user.key = varsel_user_key(q.user_id) AND by_user.before > q.enqueued_at
             LEFT JOIN devices d
                 ON d.user_id = q.user_id AND d.token IS NOT NULL AND d.invalidated_at IS NULL
                 AND d.permission_status IN ('granted', 'provisional', 'ephemeral')
