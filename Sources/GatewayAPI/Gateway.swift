@@ -10,6 +10,7 @@ package struct GatewayPorts: Sendable {
     package var inbox: any Inbox
     package var preferences: any PreferenceBook
     package var door: any NotificationDoor
+    package var schedules: any ScheduleBook
     package var idempotency: any IdempotencyLedger
     package var stories: any MessageStories
     /// What development routes need; `nil` where they do not exist.
@@ -20,6 +21,7 @@ package struct GatewayPorts: Sendable {
         inbox: any Inbox,
         preferences: any PreferenceBook,
         door: any NotificationDoor,
+        schedules: any ScheduleBook,
         idempotency: any IdempotencyLedger,
         stories: any MessageStories,
         developer: DeveloperPorts?
@@ -28,6 +30,7 @@ package struct GatewayPorts: Sendable {
         self.inbox = inbox
         self.preferences = preferences
         self.door = door
+        self.schedules = schedules
         self.idempotency = idempotency
         self.stories = stories
         self.developer = developer
@@ -100,10 +103,13 @@ package struct Gateway: Sendable {
         endpoints +=
             EnqueueRoutes(
                 door: ports.door,
+                schedules: ports.schedules,
                 reader: reader,
+                clock: clock,
                 idempotency: IdempotentRequests(ledger: ports.idempotency, ids: ids, telemetry: telemetry)
             )
             .endpoints
+        endpoints += ScheduleRoutes(book: ports.schedules, door: ports.door, clock: clock, ids: ids).endpoints
         endpoints += ExplainRoutes(stories: ports.stories).endpoints
         if doorkeeper.hasDeveloperToken, let developer = ports.developer {
             endpoints += Self.developerEndpoints(developer, ports, rules, reader, ids)

@@ -32,6 +32,7 @@ enum QueueScripts {
     static let schedulerRemove = script("scheduler-remove")
     static let scheduleNext = script("schedule-next")
     static let strays = script("strays")
+    static let takeBack = script("take-back")
 
     private static func script(_ name: String) -> RedisScript {
         guard let found = EmbeddedText.lua.first(where: { $0.name == name }) else {

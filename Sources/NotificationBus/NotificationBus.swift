@@ -9,7 +9,7 @@ package struct NotificationBus: Sendable {
     /// The name of our jobs; the engine accepts any.
     package static let jobName = "notification"
 
-    private let queue: JobQueue
+    let queue: JobQueue
     private let registry: CategoryRegistry
     private let ids: MessageIDGenerator
     private let clock: any WallClock

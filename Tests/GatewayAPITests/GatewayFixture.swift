@@ -74,6 +74,7 @@ struct GatewayFixture {
             inbox: memory,
             preferences: memory,
             door: memory,
+            schedules: memory,
             idempotency: memory,
             stories: memory,
             developer: DeveloperPorts(recipients: memory, push: memory, caps: memory)
@@ -83,6 +84,7 @@ struct GatewayFixture {
     /// The service credentials the gateway knows.
     static let credentials: [(String, [Scope])] = [
         ("all", Scope.allCases), ("writer", [.notificationsWrite]), ("reader", [.explainRead]),
+        ("canceller", [.notificationsCancel]),
     ]
 
     static func serviceToken(_ id: String) -> String { "vsk_\(id)_\(Base64URL.encode(Array(repeating: 7, count: 32)))" }

@@ -55,6 +55,7 @@ struct LiveGateway {
             inbox: StoreInbox(InboxStore(pool: pool)),
             preferences: StorePreferenceBook(PreferenceStore(pool: pool)),
             door: BusDoor(bus),
+            schedules: StoreScheduleBook(ScheduleStore(pool: pool)),
             idempotency: StoreIdempotencyLedger(IdempotencyStore(pool: pool)),
             stories: StoreMessageStories(StoryStore(pool: pool)),
             developer: nil

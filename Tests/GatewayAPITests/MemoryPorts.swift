@@ -13,6 +13,12 @@ final class MemoryPorts: Sendable {
         var items: [UserID: [InboxItem]] = [:]
         var preferences: [UserID: UserPreferences] = [:]
         var orders: [NotificationOrder] = []
+        /// What was handed in with a time ahead, by every id it has or had.
+        var schedules: [(credential: String, schedule: ScheduledNotification)] = []
+        /// What the queue says to a try to take something back; `nil` for what it finds among the orders.
+        var withdrawal: WithdrawnNotification?
+        var begun: Set<MessageID> = []
+        var calledBack: [(ids: [MessageID], reason: String, event: DeliveryEvent?)] = []
         var records: [String: (fingerprint: String, ids: [MessageID], answer: RecordedAnswer?, isFree: Bool)] = [:]
         var stories: [MessageStory] = []
         var recipient = Recipient(weekKey: "2026-W49")
@@ -124,6 +130,77 @@ extension MemoryPorts: NotificationDoor {
                     jobID: order.messageID.description,
                     isDuplicate: isDuplicate
                 )
+            }
+        }
+    }
+}
+
+extension MemoryPorts {
+    func takeBack(_ ids: [MessageID]) async throws -> WithdrawnNotification {
+        try check()
+        return state.withLock { state in
+            if let withdrawal = state.withdrawal { return withdrawal }
+            guard let index = state.orders.firstIndex(where: { ids.contains($0.messageID) }) else { return .missing }
+            return .done(state.orders.remove(at: index).messageID)
+        }
+    }
+
+    func move(_ ids: [MessageID], to newID: MessageID, due: Timestamp) async throws -> WithdrawnNotification {
+        try check()
+        return state.withLock { state in
+            if let withdrawal = state.withdrawal { return withdrawal }
+            guard let index = state.orders.firstIndex(where: { ids.contains($0.messageID) }) else { return .missing }
+            let old = state.orders[index].messageID
+            state.orders[index].messageID = newID
+            state.orders[index].scheduledFor = due
+            return .done(old)
+        }
+    }
+}
+
+extension MemoryPorts: ScheduleBook {
+    func record(_ orders: [NotificationOrder], credential: String) async throws {
+        try check()
+        state.withLock { state in
+            for order in orders {
+                let schedule = ScheduledNotification(
+                    ids: [order.messageID],
+                    userID: order.job.userID.rawValue,
+                    category: order.job.category.rawValue,
+                    isCancelled: false
+                )
+                state.schedules.append((credential, schedule))
+            }
+        }
+    }
+
+    func schedule(of id: MessageID, credential: String) async throws -> ScheduledNotification? {
+        try check()
+        return state.withLock { state in
+            state.schedules.first { $0.credential == credential && $0.schedule.ids.contains(id) }?.schedule
+        }
+    }
+
+    func addMove(of id: MessageID, to newID: MessageID, due: Timestamp) async throws -> Bool {
+        state.withLock { state in
+            guard let index = state.schedules.firstIndex(where: { $0.schedule.ids.contains(id) }) else { return false }
+            state.schedules[index].schedule.ids.insert(newID, at: 0)
+            return true
+        }
+    }
+
+    func hasBegun(_ ids: [MessageID]) async throws -> Bool {
+        state.withLock { !$0.begun.isDisjoint(with: ids) }
+    }
+
+    func callBack(_ ids: [MessageID], before: Timestamp, reason: String, isFinal: Bool, event: DeliveryEvent?)
+        async throws
+    {
+        state.withLock { state in
+            state.calledBack.append((ids, reason, event))
+            guard isFinal else { return }
+            for index in state.schedules.indices where !Set(state.schedules[index].schedule.ids).isDisjoint(with: ids) {
+                state.schedules[index].schedule.isCancelled = true
             }
         }
     }

@@ -91,6 +91,9 @@ struct StatementTests {
             IdempotencyStore.read(credential: "", key: ""), IdempotencyStore.release(credential: "", key: ""),
             IdempotencyStore.finish(credential: "", key: "", status: 200, response: ""),
             CancellationStore.cancel(.user, key: "", before: now, reason: ""),
+            ScheduleSQL.record([.init(messageID: id, userID: user, category: "c", dueAt: now)], credential: ""),
+            ScheduleSQL.find(id, credential: ""), ScheduleSQL.addMove(of: id, to: id, due: now),
+            ScheduleSQL.markCancelled([id]), ScheduleSQL.hasBegun([id]), ScheduleSQL.dueTime(of: id),
             TimeZoneStore.known(""), TimeZoneStore.refresh,
         ]
     }

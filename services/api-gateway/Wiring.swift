@@ -95,6 +95,7 @@ struct Wiring: Sendable {
             inbox: StoreInbox(InboxStore(pool: pool)),
             preferences: StorePreferenceBook(PreferenceStore(pool: pool)),
             door: BusDoor(platform.bus),
+            schedules: StoreScheduleBook(ScheduleStore(pool: pool)),
             idempotency: StoreIdempotencyLedger(IdempotencyStore(pool: pool)),
             stories: StoreMessageStories(StoryStore(pool: pool)),
             developer: developer?.ports

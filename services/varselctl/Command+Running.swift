@@ -38,6 +38,8 @@ extension Command {
                 partitions dropped: \(report.partitionsDropped.isEmpty ? "none" : report.partitionsDropped.joined(separator: ", "))
                 anonymous devices removed: \(report.anonymousDevicesRemoved)
                 idempotency keys removed: \(report.idempotencyKeysRemoved)
+                cancellations removed: \(report.cancellationsRemoved)
+                schedules removed: \(report.schedulesRemoved)
                 """
             )
         }

@@ -25,7 +25,8 @@ extension MessageStory {
             userID: story.userID,
             category: story.category,
             row: story.row.map(Row.init),
-            events: story.events
+            events: story.events,
+            scheduledFor: story.scheduledFor
         )
     }
 }

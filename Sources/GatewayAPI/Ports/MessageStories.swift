@@ -39,19 +39,29 @@ package struct MessageStory: Sendable {
     package var row: Row?
     /// The oldest first.
     package var events: [DeliveryEvent]
+    /// When it is due, for one that was handed in with a time ahead; told for a single message only.
+    package var scheduledFor: Timestamp?
 
-    package init(messageID: MessageID, userID: String, category: String?, row: Row?, events: [DeliveryEvent]) {
+    package init(
+        messageID: MessageID,
+        userID: String,
+        category: String?,
+        row: Row?,
+        events: [DeliveryEvent],
+        scheduledFor: Timestamp? = nil
+    ) {
         self.messageID = messageID
         self.userID = userID
         self.category = category
         self.row = row
         self.events = events
+        self.scheduledFor = scheduledFor
     }
 }
 
 /// Reads what became of messages. Every call throws `Unavailable` when the store does not answer.
 package protocol MessageStories: Sendable {
-    /// - Returns: `nil` when neither a row nor an event is known.
+    /// - Returns: `nil` when neither a row nor an event nor a schedule is known.
     func story(of message: MessageID) async throws -> MessageStory?
     /// The newest messages of a user first.
     func stories(of user: UserID, limit: Int) async throws -> [MessageStory]

@@ -9,7 +9,9 @@ struct EnqueueRoutes: Sendable {
     private static let path = "/api/v1/notifications"
 
     let door: any NotificationDoor
+    let schedules: any ScheduleBook
     let reader: OrderReader
+    let clock: any WallClock
     let idempotency: IdempotentRequests
 
     var endpoints: [Endpoint] {
@@ -60,7 +62,10 @@ struct EnqueueRoutes: Sendable {
             // A key whose first try was refused holds no ids. When that answer got lost and the request is acceptable by now,
             // nothing must be called accepted without an id: the key is freed and the caller told to come again with a new one.
             guard ids.count == drafts.count else { throw Problem.idempotencyIncomplete }
-            let receipts = try await door.enqueue(zip(drafts, ids).map { $0.order($1) })
+            let orders = zip(drafts, ids).map { $0.order($1) }
+            let later = orders.filter { $0.scheduledFor.map { $0 > clock.now } ?? false }
+            if !later.isEmpty { try await schedules.record(later, credential: credential.id) }
+            let receipts = try await door.enqueue(orders)
             return .data(batch.answer(receipts), status: 202)
         }
     }

@@ -43,7 +43,8 @@ extension MessageStory {
     var json: JSONValue {
         [
             "messageId": .string(messageID.description), "userId": .string(userID), "category": .optional(category),
-            "message": row?.json ?? .null, "events": .array(events.map(\.json)),
+            "scheduledFor": .optional(scheduledFor?.rfc3339), "message": row?.json ?? .null,
+            "events": .array(events.map(\.json)),
         ]
     }
 }

@@ -24,6 +24,8 @@ package struct StoryStore: Sendable {
         package var row: Row?
         /// The oldest first.
         package var events: [DeliveryEvent]
+        /// When it is due, for one that was handed in with a time ahead.
+        package var scheduledFor: Timestamp?
     }
 
     /// More events than this are not read for one question.
@@ -35,9 +37,20 @@ package struct StoryStore: Sendable {
         self.pool = pool
     }
 
-    /// - Returns: `nil` when neither a row nor an event is known.
+    /// - Returns: `nil` when neither a row nor an event nor a schedule is known.
     package func story(of message: MessageID) async throws(PostgresError) -> Story? {
-        try await stories([message], user: nil).first
+        let known = try await stories([message], user: nil).first
+        guard let schedule = try await pool.query(ScheduleSQL.dueTime(of: message)).first else { return known }
+        let waiting = Story(
+            messageID: message,
+            userID: try schedule.string("user_id"),
+            category: try schedule.string("category"),
+            row: nil,
+            events: []
+        )
+        var story = known ?? waiting
+        story.scheduledFor = try schedule.timestamp("due_at")
+        return story
     }
 
     /// The newest messages of a user first.

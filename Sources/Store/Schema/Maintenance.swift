@@ -9,6 +9,7 @@ package struct Maintenance: Sendable {
         package var anonymousDevicesRemoved = 0
         package var idempotencyKeysRemoved = 0
         package var cancellationsRemoved = 0
+        package var schedulesRemoved = 0
         package var timeZonesAdded = 0
     }
 
@@ -45,6 +46,10 @@ package struct Maintenance: Sendable {
         // No job is older than its horizon of 90 days; an erasure is remembered a little longer than a year.
         report.cancellationsRemoved = try await pool.query(
             "DELETE FROM cancellations WHERE before < now() - interval '400 days'"
+        ).affected
+        // What was due a week ago can neither be moved nor called back.
+        report.schedulesRemoved = try await pool.query(
+            "DELETE FROM scheduled_notifications WHERE due_at < now() - interval '7 days'"
         ).affected
         report.timeZonesAdded = try await TimeZoneStore(pool: pool).refresh()
         return report
