@@ -291,7 +291,7 @@ struct WorkerPeerTests {
     /// Five workers of three kinds on one queue: what ran, what was counted and what ended agree.
     @Test func `workers of all kinds share a queue, failures included`() async throws {
         try await QueueFixture.live { fixture in
-            let count = 2000
+            let count = 10_000
             _ = try await fixture.queue.addBulk(
                 (0..<count).map { _ in
                     NewJob(
