@@ -116,7 +116,9 @@ struct QueueBench {
             await load.end()
             figures.append((name, each.median, "us"))
         }
-        return figures
+        _ = try await freshQueue("bare")
+        let bare = try await BareCommands(redis: redis, server: server).costs(jobs: 100_000)
+        return figures + [("bare_us_per_added_job", bare.added, "us"), ("bare_us_per_job", bare.run, "us")]
     }
 
     private func backlogCost() async throws -> [(String, Double, String)] {
