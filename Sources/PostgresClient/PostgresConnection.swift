@@ -92,6 +92,61 @@ final class PostgresConnection {
         }
     }
 
+    /// Runs several statements in one round trip, as one implicit transaction: when one fails, none has happened.
+    func run(batch statements: [SQL]) throws(PostgresError) -> [PostgresRows] {
+        guard !statements.contains(where: \.values.holdsNUL) else {
+            throw PostgresError(.server, sqlState: "22021", message: "a text holds a zero character")
+        }
+        var names: [String?] = []
+        for statement in statements {
+            names.append(prepares && !statement.values.isEmpty ? try prepare(statement.text) : nil)
+        }
+        guard PQenterPipelineMode(handle) == 1 else { throw lost() }
+        for (statement, name) in zip(statements, names) {
+            let sent = withPointers(to: statement.values) { count, values in
+                if let name {
+                    PQsendQueryPrepared(handle, name, count, values, nil, nil, 0)
+                } else {
+                    PQsendQueryParams(handle, statement.text, count, nil, values, nil, nil, 0)
+                }
+            }
+            guard sent == 1 else { throw lost() }
+        }
+        guard PQpipelineSync(handle) == 1 else { throw lost() }
+        let rows = try pipelineResults(until: ContinuousClock.now + timeout + .seconds(1))
+        guard PQexitPipelineMode(handle) == 1 else { throw lost() }
+        let outcome = try rows.get()
+        guard outcome.count == statements.count else { throw lost("the server answered another number of statements") }
+        return outcome
+    }
+
+    /// Reads to the end of the pipeline, so that the connection can be used again after a refusal.
+    private func pipelineResults(
+        until deadline: ContinuousClock.Instant
+    ) throws(PostgresError) -> Result<[PostgresRows], PostgresError> {
+        try flush(until: deadline)
+        var rows: [PostgresRows] = []
+        var refusal: PostgresError?
+        while true {
+            try waitForResult(until: deadline)
+            guard let result = PQgetResult(handle) else {
+                // Between two statements; without a connection there would be no end.
+                guard PQstatus(handle) == CONNECTION_OK else { throw refusal.map { lost($0.message) } ?? lost() }
+                continue
+            }
+            switch PQresultStatus(result) {
+            case PGRES_PIPELINE_SYNC:
+                PQclear(result)
+                return refusal.map { .failure($0) } ?? .success(rows)
+            case PGRES_TUPLES_OK, PGRES_COMMAND_OK, PGRES_EMPTY_QUERY: rows.append(PostgresRows(owning: result))
+            case PGRES_PIPELINE_ABORTED: PQclear(result)
+            default:
+                refusal = refusal ?? Self.refusal(of: result)
+                PQclear(result)
+            }
+        }
+    }
+
     /// Runs several statements without values, as one implicit transaction.
     func runScript(_ text: String, timeout: Duration) throws(PostgresError) {
         guard PQsendQuery(handle, text) == 1 else { throw lost() }
@@ -117,31 +172,45 @@ final class PostgresConnection {
         _ values: PostgresValueWriter,
         _ send: (Int32, UnsafePointer<UnsafePointer<CChar>?>?) -> Int32
     ) throws(PostgresError) -> PostgresRows {
-        let sent = values.bytes.withUnsafeBytes { buffer in
-            let base = buffer.baseAddress?.assumingMemoryBound(to: CChar.self)
-            let pointers = values.offsets.map { offset in offset.flatMap { base?.advanced(by: $0) } }
-            return send(Int32(pointers.count), pointers)
-        }
-        guard sent == 1 else { throw lost() }
+        guard withPointers(to: values, send) == 1 else { throw lost() }
         // The server's own limit comes first; ours is for a server that does not answer at all.
         return try results(until: ContinuousClock.now + timeout + .seconds(1))
     }
 
-    private func results(until deadline: ContinuousClock.Instant) throws(PostgresError) -> PostgresRows {
+    private func withPointers(
+        to values: PostgresValueWriter,
+        _ body: (Int32, UnsafePointer<UnsafePointer<CChar>?>?) -> Int32
+    ) -> Int32 {
+        values.bytes.withUnsafeBytes { buffer in
+            let base = buffer.baseAddress?.assumingMemoryBound(to: CChar.self)
+            let pointers = values.offsets.map { offset in offset.flatMap { base?.advanced(by: $0) } }
+            return body(Int32(pointers.count), pointers)
+        }
+    }
+
+    private func flush(until deadline: ContinuousClock.Instant) throws(PostgresError) {
         while true {
             let flushed = PQflush(handle)
-            if flushed == 0 { break }
+            if flushed == 0 { return }
             guard flushed == 1 else { throw lost() }
             try wait(for: Int16(POLLIN | POLLOUT), until: deadline)
             guard PQconsumeInput(handle) == 1 else { throw lost() }
         }
+    }
+
+    private func waitForResult(until deadline: ContinuousClock.Instant) throws(PostgresError) {
+        while PQisBusy(handle) == 1 {
+            try wait(for: Int16(POLLIN), until: deadline)
+            guard PQconsumeInput(handle) == 1 else { throw lost() }
+        }
+    }
+
+    private func results(until deadline: ContinuousClock.Instant) throws(PostgresError) -> PostgresRows {
+        try flush(until: deadline)
         var last: PostgresRows?
         var refusal: PostgresError?
         while true {
-            while PQisBusy(handle) == 1 {
-                try wait(for: Int16(POLLIN), until: deadline)
-                guard PQconsumeInput(handle) == 1 else { throw lost() }
-            }
+            try waitForResult(until: deadline)
             guard let result = PQgetResult(handle) else { break }
             let status = PQresultStatus(result)
             if status == PGRES_TUPLES_OK || status == PGRES_COMMAND_OK || status == PGRES_EMPTY_QUERY {

@@ -30,15 +30,26 @@ package final class PostgresPool: Sendable {
             PostgresSlot(index: index, url: url, options: options, telemetry: telemetry)
         }
         self.slots = slots
-        queue = SlotQueue(slots, maxWaiters: options.maxWaiters)
+        queue = SlotQueue(slots, maxWaiters: options.maxWaiters, patience: options.acquireTimeout)
         telemetry.metrics.gauge("postgres_pool_waiters", help: "Callers that wait for a connection") { [queue] in
             Double(queue.waiting)
         }
     }
 
+    /// Callers that wait for a connection now.
+    package var waiters: Int { queue.waiting }
+
     /// Runs one statement on any connection.
     package func query(_ sql: SQL) async throws(PostgresError) -> PostgresRows {
-        try await withSlot { (slot) async throws(PostgresError) in try await slot.run(sql) }
+        try await onConnection { (connection) throws(PostgresError) in try connection.run(sql) }
+    }
+
+    /// Runs several statements on any connection in one round trip: one transaction, undone as a whole when one of them fails. Each
+    /// sees what others had committed before it began.
+    /// - Returns: the result of each statement.
+    /// - Throws: the first failure.
+    package func batch(_ statements: [SQL]) async throws(PostgresError) -> [PostgresRows] {
+        try await onConnection { (connection) throws(PostgresError) in try connection.run(batch: statements) }
     }
 
     /// Runs several statements on one connection, in a transaction that is rolled back when `body` throws.
@@ -49,7 +60,7 @@ package final class PostgresPool: Sendable {
         try await pin(slot)
         defer {
             slot.unpin()
-            queue.release(slot)
+            release(slot)
         }
         let transaction = PostgresTransaction(slot: slot)
         _ = try await slot.run("BEGIN")
@@ -78,7 +89,7 @@ package final class PostgresPool: Sendable {
         defer {
             slot.discard()
             slot.unpin()
-            queue.release(slot)
+            release(slot)
         }
         let session = PostgresTransaction(slot: slot)
         try await session.script("SET statement_timeout = \(timeout.milliseconds)", timeout: options.statementTimeout)
@@ -92,30 +103,64 @@ package final class PostgresPool: Sendable {
         for slot in slots { slot.stop() }
     }
 
-    private func withSlot<Value: Sendable>(
-        _ body: (PostgresSlot) async throws(PostgresError) -> Value
+    /// Does something on the thread of a connection that is free, or of the first that becomes free.
+    private func onConnection<Value: Sendable>(
+        _ body: @escaping @Sendable (PostgresConnection) throws(PostgresError) -> Value
     ) async throws(PostgresError) -> Value {
-        let slot = try await acquire()
-        defer { queue.release(slot) }
-        return try await body(slot)
+        let options = options
+        let result = await withCheckedContinuation { (done: CheckedContinuation<Result<Value, PostgresError>, Never>) in
+            let work: Work = { answer in
+                switch answer {
+                case .success(let slot): done.resume(returning: slot.attempt(body))
+                case .failure(let refusal): done.resume(returning: .failure(Self.error(refusal, options)))
+                }
+            }
+            if let slot = queue.submit(work) { start(work, on: slot) }
+        }
+        return try result.get()
+    }
+
+    private typealias Work = SlotQueue<PostgresSlot>.Work
+
+    /// Does the work on the slot's thread, and then whatever else waits for a slot.
+    private func start(_ work: @escaping Work, on slot: PostgresSlot) {
+        let isTaken = slot.post { [queue] in
+            var next: Work? = work
+            while let work = next {
+                work(.success(slot))
+                next = queue.giveBack(slot)
+            }
+        }
+        if !isTaken { work(.failure(.closed)) }
+    }
+
+    private func release(_ slot: PostgresSlot) {
+        if let work = queue.giveBack(slot) { start(work, on: slot) }
     }
 
     private func pin(_ slot: PostgresSlot) async throws(PostgresError) {
         do {
             try await slot.pin()
         } catch {
-            queue.release(slot)
+            release(slot)
             throw error
         }
     }
 
     private func acquire() async throws(PostgresError) -> PostgresSlot {
-        switch await queue.acquire(within: options.acquireTimeout) {
-        case .slot(let slot): return slot
+        do throws(SlotQueue<PostgresSlot>.Refusal) {
+            return try await queue.acquire()
+        } catch {
+            throw Self.error(error, options)
+        }
+    }
+
+    private static func error(_ refusal: SlotQueue<PostgresSlot>.Refusal, _ options: Options) -> PostgresError {
+        switch refusal {
         case .tooManyWaiters:
-            throw PostgresError(.poolExhausted, message: "\(options.maxWaiters) callers wait for a connection already")
-        case .timedOut: throw PostgresError(.poolExhausted, message: "no connection became free in time")
-        case .closed: throw PostgresError(.closed, message: "the pool is closed")
+            PostgresError(.poolExhausted, message: "\(options.maxWaiters) callers wait for a connection already")
+        case .timedOut: PostgresError(.poolExhausted, message: "no connection became free in time")
+        case .closed: PostgresError(.closed, message: "the pool is closed")
         }
     }
 }

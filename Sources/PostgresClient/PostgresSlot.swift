@@ -61,22 +61,36 @@ final class PostgresSlot: Sendable {
         thread.stop()
     }
 
+    /// Runs `body` on the slot's thread.
+    /// - Returns: whether it will run.
+    func post(_ body: @escaping @Sendable () -> Void) -> Bool {
+        thread.post(body) == nil
+    }
+
+    /// Gives the slot's connection to `body`. Only on the slot's thread.
+    func attempt<Value>(
+        _ body: (PostgresConnection) throws(PostgresError) -> Value
+    ) -> Result<Value, PostgresError> {
+        do throws(PostgresError) {
+            let connection = try open()
+            defer { if !connection.isUsable { holder.connection = nil } }
+            return .success(try body(connection))
+        } catch {
+            failures.increment()
+            return .failure(error)
+        }
+    }
+
     private func onThread<Value: Sendable>(
         _ body: @escaping @Sendable (PostgresConnection) throws(PostgresError) -> Value
     ) async throws(PostgresError) -> Value {
-        do {
-            return try await thread.run { [self] in
-                let connection = try open()
-                defer { if !connection.isUsable { holder.connection = nil } }
-                return try body(connection)
+        let result = await withCheckedContinuation { (done: CheckedContinuation<Result<Value, PostgresError>, Never>) in
+            if !post({ done.resume(returning: self.attempt(body)) }) {
+                failures.increment()
+                done.resume(returning: .failure(PostgresError(.closed, message: "the connection's thread has ended")))
             }
-        } catch let error as PostgresError {
-            failures.increment()
-            throw error
-        } catch {
-            failures.increment()
-            throw PostgresError(.closed, message: "\(error)")
         }
+        return try result.get()
     }
 
     private func open() throws(PostgresError) -> PostgresConnection {

@@ -10,6 +10,11 @@ package struct PostgresValueWriter: Sendable {
     var isEmpty: Bool { offsets.isEmpty }
     private var isInQuotes = false
 
+    /// Each value as text, `nil` for NULL.
+    var texts: [String?] {
+        offsets.map { start in start.map { String(decoding: bytes[$0...].prefix { $0 != 0 }, as: UTF8.self) } }
+    }
+
     mutating func bind(_ write: (inout PostgresValueWriter) -> Bool) {
         let start = bytes.count
         if write(&self) {

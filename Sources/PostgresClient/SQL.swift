@@ -7,6 +7,10 @@ package struct SQL: Sendable, ExpressibleByStringInterpolation {
     /// Every value as PostgreSQL's text form, closed by a zero byte, one after another.
     let values: PostgresValueWriter
 
+    /// The bound values in PostgreSQL's text form, in the order of their numbers, `nil` for NULL. For showing a statement with
+    /// its values, never for sending one.
+    package var boundTexts: [String?] { values.texts }
+
     package init(stringLiteral value: String) {
         text = value
         values = PostgresValueWriter()

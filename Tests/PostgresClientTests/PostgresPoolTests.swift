@@ -150,6 +150,101 @@ struct PostgresPoolTests {
         }
     }
 
+    @Test(arguments: [true, false])
+    func `statements of a batch are one transaction in one round trip`(prepares: Bool) async throws {
+        try await TestDatabase.with { database in
+            var options = PostgresPool.Options()
+            options.size = 1
+            options.prepare = prepares
+            let pool = PostgresPool(url: database.url, options: options, telemetry: .silent())
+            _ = try await pool.query("CREATE TABLE t (n bigint PRIMARY KEY)")
+            for round in 0..<3 {
+                let results = try await pool.batch([
+                    "INSERT INTO t VALUES (\(round))", "SELECT count(*) AS n FROM t", "SELECT \("x") AS text",
+                ])
+                #expect(results.count == 3)
+                #expect(results[0].affected == 1)
+                let count = try results[1].first?.int("n")
+                let text = try results[2].first?.string("text")
+                #expect(count == round + 1)
+                #expect(text == "x")
+            }
+            let error = await #expect(throws: PostgresError.self) {
+                _ = try await pool.batch([
+                    "INSERT INTO t VALUES (\(10))", "INSERT INTO t VALUES (\(1))", "INSERT INTO t VALUES (\(11))",
+                ])
+            }
+            #expect(error?.sqlState == "23505")
+            // The refused batch left nothing behind, and its connection is as good as before.
+            let numbers = try await pool.batch(["SELECT n FROM t ORDER BY n"])[0].map { row in try row.int("n") }
+            #expect(numbers == [0, 1, 2])
+            let nothing = try await pool.batch([])
+            #expect(nothing.isEmpty)
+            await pool.close()
+        }
+    }
+
+    @Test func `a batch whose connection is lost fails and leaves nothing`() async throws {
+        try await TestDatabase.with(size: 1) { database in
+            _ = try await database.pool.query("CREATE TABLE t (n bigint)")
+            let error = await #expect(throws: PostgresError.self) {
+                _ = try await database.pool.batch([
+                    "INSERT INTO t VALUES (\(1))", "SELECT pg_terminate_backend(pg_backend_pid())",
+                    "INSERT INTO t VALUES (\(2))",
+                ])
+            }
+            #expect(error != nil)
+            let count = try await database.pool.query("SELECT count(*) AS n FROM t").first?.int("n")
+            #expect(count == 0)
+        }
+    }
+
+    @Test(.timeLimit(.minutes(1)))
+    func `many callers share few connections, queries and transactions mixed`() async throws {
+        try await TestDatabase.with(size: 2) { database in
+            _ = try await database.pool.query("CREATE TABLE t (n bigint)")
+            try await withThrowingTaskGroup { group in
+                for number in 0..<300 {
+                    group.addTask {
+                        switch number % 3 {
+                        case 0: _ = try await database.pool.query("INSERT INTO t VALUES (\(number))")
+                        case 1: _ = try await database.pool.batch(["INSERT INTO t VALUES (\(number))", "SELECT 1"])
+                        default:
+                            try await database.pool.transaction { transaction in
+                                _ = try await transaction.query("INSERT INTO t VALUES (\(number))")
+                            }
+                        }
+                    }
+                }
+                try await group.waitForAll()
+            }
+            let count = try await database.pool.query("SELECT count(DISTINCT n) AS n FROM t").first?.int("n")
+            #expect(count == 300)
+        }
+    }
+
+    @Test func `callers that wait when the pool closes are told so`() async throws {
+        try await TestDatabase.with { database in
+            var options = PostgresPool.Options()
+            options.size = 1
+            let pool = PostgresPool(url: database.url, options: options, telemetry: .silent())
+            // The transaction cannot end either.
+            await #expect(throws: PostgresError.self) {
+                try await pool.transaction { _ in
+                    async let waiting = pool.query("SELECT 1")
+                    while pool.waiters == 0 { await Task.yield() }
+                    await pool.close()
+                    do {
+                        _ = try await waiting
+                        Issue.record("a statement ran on a closed pool")
+                    } catch let error as PostgresError {
+                        #expect(error.code == .closed)
+                    }
+                }
+            }
+        }
+    }
+
     @Test func `a connection that was killed is replaced`() async throws {
         try await TestDatabase.with(size: 1) { database in
             await #expect(throws: PostgresError.self) {

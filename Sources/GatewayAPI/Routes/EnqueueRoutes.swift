@@ -13,6 +13,8 @@ struct EnqueueRoutes: Sendable {
     let reader: OrderReader
     let clock: any WallClock
     let idempotency: IdempotentRequests
+    /// A thousand notifications as values take some megabytes: more at once than there are cores to read them would be no faster.
+    let bulkTurnstile = Turnstile(places: 4)
 
     var endpoints: [Endpoint] {
         [
@@ -32,7 +34,7 @@ struct EnqueueRoutes: Sendable {
                 summary: "Enqueue up to \(Self.bulkLimit) notifications, all or none",
                 limits: RouteLimits(bodyBytes: 8 * 1024 * 1024)
             ) { request, credential in
-                try await enqueue(request, credential, bulk)
+                try await bulkTurnstile.pass { try await enqueue(request, credential, bulk) }
             },
         ]
     }

@@ -1,9 +1,66 @@
 import Kernel
-import Notifications
-import PostgresClient
+package import Notifications
+package import PostgresClient
 
 /// The statements about devices. A token is found by its digest: it may be longer than an index entry can be.
-enum DeviceSQL {
+package enum DeviceSQL {
+    /// The whole registration of a device that names itself and has a token, for one round trip and one transaction. Each
+    /// statement sees what was committed before it began: so the lock comes first, and whoever holds the token is looked at after
+    /// it.
+    ///
+    /// It leaves rows of other users alone. Where the token is another user's, `saveByDevice` violates its uniqueness and everything
+    /// is undone.
+    package static func registration(_ device: DeviceRecord, user: UserID) -> [SQL] {
+        [
+            lockedPreferences(of: user), removeOwn(device, user: user), saveByDevice(device, user: user),
+            refresh(user, zone: device.timezone),
+        ]
+    }
+
+    /// Locks the user's preferences as FOR UPDATE does, and makes them first where there are none: a row whose update is not wanted
+    /// is locked all the same.
+    private static func lockedPreferences(of user: UserID) -> SQL {
+        """
+        INSERT INTO user_notification_preferences AS p (user_id) VALUES (\(user.rawValue))
+        ON CONFLICT (user_id) DO UPDATE SET user_id = p.user_id WHERE false
+        """
+    }
+
+    /// Removes rows of this user and of nobody that hold the token but are not the row that the device is about to have. The owner is
+    /// compared in a form that no index serves, so that the row is found by its token.
+    private static func removeOwn(_ device: DeviceRecord, user: UserID) -> SQL {
+        """
+        DELETE FROM devices
+        WHERE provider = \(device.provider.rawValue) AND topic = \(device.topic)
+          AND environment = \(device.environment.rawValue)
+          AND md5(token) = md5(\(device.token)) AND token = \(device.token)
+          AND coalesce(user_id, \(user.rawValue)) = \(user.rawValue)
+          AND (user_id IS NULL OR device_id IS DISTINCT FROM \(device.deviceID))
+        """
+    }
+
+    /// Works out the permission of one user, as `refresh(_:zone:of:)` does for several. That one's plan would be made anew every
+    /// time: for a list of unknown length a plan in advance looks dear.
+    private static func refresh(_ user: UserID, zone: String?) -> SQL {
+        """
+        UPDATE user_notification_preferences p
+        SET ios_permission_status = judged.status, timezone = coalesce(judged.zone, p.timezone), updated_at = now()
+        FROM (
+            SELECT
+                CASE
+                    WHEN bool_or(d.token IS NOT NULL AND d.invalidated_at IS NULL
+                        AND d.permission_status IN ('granted', 'provisional', 'ephemeral')) THEN 'granted'
+                    WHEN bool_or(d.permission_status = 'denied' OR d.invalidated_at IS NOT NULL) THEN 'denied'
+                    ELSE 'notDetermined'
+                END AS status,
+                (SELECT name FROM time_zones WHERE name = \(zone)) AS zone
+            FROM devices d WHERE d.user_id = \(user.rawValue)
+        ) AS judged
+        WHERE p.user_id = \(user.rawValue)
+          AND (p.ios_permission_status <> judged.status OR coalesce(judged.zone <> p.timezone, judged.zone IS NOT NULL))
+        """
+    }
+
     /// Makes sure that the user has preferences to lock, and tells which user holds the token now.
     static func preparedOwner(of device: DeviceRecord, user: UserID) -> SQL {
         """

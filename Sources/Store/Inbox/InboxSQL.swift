@@ -1,10 +1,10 @@
-import Notifications
-import PostgresClient
+package import Notifications
+package import PostgresClient
 
 /// The statements about the inbox. No message is newer than now: the bound on id spares the partitions that lie ready for the
 /// coming months, and their order lets a page stop at the newest ones. A day is left for clocks that differ.
-enum InboxSQL {
-    static func page(of user: UserID, limit: Int, offset: Int) -> SQL {
+package enum InboxSQL {
+    package static func page(of user: UserID, limit: Int, offset: Int) -> SQL {
         """
         SELECT counted.total, m.id, m.category, m.title, m.body, m.deeplink_url, m.metadata, m.read_at, m.created_at
         FROM (

@@ -8,10 +8,11 @@ struct Bench {
             switch CommandLine.arguments.dropFirst().first {
             case "engine": try await EngineBench(environment: ProcessInfo.processInfo.environment).run()
             case "queue": try await QueueBench(environment: ProcessInfo.processInfo.environment).run()
+            case "gateway": try GatewayBench(environment: ProcessInfo.processInfo.environment).prepare()
             case "push":
                 let part = CommandLine.arguments.dropFirst(2).first ?? ""
                 try await PushBench(environment: ProcessInfo.processInfo.environment).run(part)
-            default: throw BenchError(description: "usage: Bench engine | queue | push throughput|rtt80|soak")
+            default: throw BenchError(description: "usage: Bench engine | queue | gateway | push throughput|rtt80|soak")
             }
         } catch {
             FileHandle.standardError.write(Data("Bench: \(error)\n".utf8))
