@@ -13,6 +13,7 @@ package struct GatewayPorts: Sendable {
     package var schedules: any ScheduleBook
     package var idempotency: any IdempotencyLedger
     package var stories: any MessageStories
+    package var personalData: any PersonalData
     /// What development routes need; `nil` where they do not exist.
     package var developer: DeveloperPorts?
 
@@ -24,6 +25,7 @@ package struct GatewayPorts: Sendable {
         schedules: any ScheduleBook,
         idempotency: any IdempotencyLedger,
         stories: any MessageStories,
+        personalData: any PersonalData,
         developer: DeveloperPorts?
     ) {
         self.devices = devices
@@ -33,6 +35,7 @@ package struct GatewayPorts: Sendable {
         self.schedules = schedules
         self.idempotency = idempotency
         self.stories = stories
+        self.personalData = personalData
         self.developer = developer
     }
 }
@@ -111,6 +114,7 @@ package struct Gateway: Sendable {
             .endpoints
         endpoints += ScheduleRoutes(book: ports.schedules, door: ports.door, clock: clock, ids: ids).endpoints
         endpoints += ExplainRoutes(stories: ports.stories).endpoints
+        endpoints += PersonalDataRoutes(data: ports.personalData, clock: clock).endpoints
         if doorkeeper.hasDeveloperToken, let developer = ports.developer {
             endpoints += Self.developerEndpoints(developer, ports, rules, reader, ids)
         }

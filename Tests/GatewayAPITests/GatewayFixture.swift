@@ -77,6 +77,7 @@ struct GatewayFixture {
             schedules: memory,
             idempotency: memory,
             stories: memory,
+            personalData: memory,
             developer: DeveloperPorts(recipients: memory, push: memory, caps: memory)
         )
     }

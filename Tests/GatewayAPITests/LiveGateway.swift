@@ -5,6 +5,7 @@ import NotificationBus
 import Notifications
 import Observability
 import PostgresClient
+import RateLimiter
 import RedisClient
 import Store
 import TestSupport
@@ -15,13 +16,18 @@ struct LiveGateway {
     let database: TestDatabase
     let redis: TestRedis
     let queue: QueueName
+    let limiter: WeeklyLimiter
 
     /// Runs the body on a fresh database and a queue of its own.
     static func run(_ body: (LiveGateway) async throws -> Void) async throws {
         try await TestRedis.run { redis in
             try await TestDatabase.with { database in
                 _ = try await Migrator(pool: database.pool).migrate()
-                try await body(try LiveGateway(database: database, redis: redis))
+                let live = try LiveGateway(database: database, redis: redis)
+                let result: Result<Void, any Error>
+                do { result = .success(try await body(live)) } catch { result = .failure(error) }
+                await live.limiter.close()
+                try result.get()
             }
         }
     }
@@ -32,8 +38,16 @@ struct LiveGateway {
         self.redis = redis
         self.queue = queue
         let pool = database.pool
+        let limiter = WeeklyLimiter(url: redis.url, layout: .standalone, telemetry: .silent())
+        self.limiter = limiter
         fixture = try GatewayFixture { memory in
-            Self.ports(pool: pool, redis: redis.client, queue: queue, clock: FixedWallClock(memory.now))
+            Self.ports(
+                pool: pool,
+                redis: redis.client,
+                queue: queue,
+                clock: FixedWallClock(memory.now),
+                limiter: limiter
+            )
         }
     }
 
@@ -42,7 +56,8 @@ struct LiveGateway {
         pool: PostgresPool,
         redis: RedisClient,
         queue: QueueName,
-        clock: any WallClock
+        clock: any WallClock,
+        limiter: WeeklyLimiter
     ) -> GatewayPorts {
         let bus = NotificationBus(
             queue: JobQueue(redis: redis, name: queue, clock: clock, telemetry: .silent()),
@@ -58,7 +73,24 @@ struct LiveGateway {
             schedules: StoreScheduleBook(ScheduleStore(pool: pool)),
             idempotency: StoreIdempotencyLedger(IdempotencyStore(pool: pool)),
             stories: StoreMessageStories(StoryStore(pool: pool)),
+            personalData: eraser(pool: pool, redis: redis, queue: queue, limiter: limiter),
             developer: nil
+        )
+    }
+
+    /// Something that erases users, as each gateway process has one.
+    static func eraser(
+        pool: PostgresPool,
+        redis: RedisClient,
+        queue: QueueName,
+        limiter: WeeklyLimiter
+    ) -> UserEraser {
+        UserEraser(
+            store: PersonalDataStore(pool: pool),
+            queue: JobQueue(redis: redis, name: queue, telemetry: .silent()),
+            limiter: limiter,
+            registry: .standard,
+            telemetry: .silent()
         )
     }
 

@@ -5,6 +5,7 @@ import Kernel
 import Notifications
 import Observability
 import PostgresClient
+import RateLimiter
 import RedisClient
 import Store
 import TestSupport
@@ -181,7 +182,8 @@ import Testing
                     pool: live.database.pool,
                     redis: nowhere,
                     queue: live.queue,
-                    clock: FixedWallClock(memory.now)
+                    clock: FixedWallClock(memory.now),
+                    limiter: live.limiter
                 )
             }
             let answer = try await fixture.service(.post, Self.notifications, notification(), key: "k")
@@ -205,8 +207,15 @@ import Testing
                 telemetry: .silent()
             )
             let queue = try QueueName(prefix: redis.prefix, name: "deliver")
+            let limiter = WeeklyLimiter(url: redis.url, layout: .standalone, telemetry: .silent())
             let fixture = try GatewayFixture { memory in
-                LiveGateway.ports(pool: pool, redis: redis.client, queue: queue, clock: FixedWallClock(memory.now))
+                LiveGateway.ports(
+                    pool: pool,
+                    redis: redis.client,
+                    queue: queue,
+                    clock: FixedWallClock(memory.now),
+                    limiter: limiter
+                )
             }
             for answer in [
                 try await fixture.user(.get, "/api/v2/notifications"),
@@ -218,6 +227,7 @@ import Testing
             }
             // Without a key nothing of the database is needed.
             #expect(try await fixture.service(.post, Self.notifications, notification()).status == 202)
+            await limiter.close()
             await pool.close()
         }
     }

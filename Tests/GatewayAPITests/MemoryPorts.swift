@@ -25,6 +25,7 @@ final class MemoryPorts: Sendable {
         var usage = CapUsage(categories: [:], global: 0)
         var cleared: [UserID] = []
         var pushes: [DevicePush] = []
+        var erased: [UserID] = []
         var outage: Unavailable?
     }
 
@@ -242,6 +243,19 @@ extension MemoryPorts: MessageStories {
     func stories(of user: UserID, limit: Int) async throws -> [MessageStory] {
         try check()
         return state.withLock { Array($0.stories.filter { $0.userID == user.rawValue }.prefix(limit)) }
+    }
+}
+
+extension MemoryPorts: PersonalData {
+    func page(of user: UserID, limit: Int, offset: Int) async throws -> PersonalDataPage {
+        try check()
+        return PersonalDataPage(tables: [("devices", [["user_id": .string(user.rawValue)]])], hasNext: false)
+    }
+
+    func erase(_ user: UserID) async throws -> RequestedErasure {
+        try check()
+        state.withLock { $0.erased.append(user) }
+        return RequestedErasure(userID: user, requestedAt: now, completesAt: now + .seconds(60))
     }
 }
 

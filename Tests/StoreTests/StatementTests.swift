@@ -73,6 +73,7 @@ struct StatementTests {
             clearsWeek: false,
             events: []
         )
+        let erasure = PersonalDataStore.Erasure(userID: user, requestedAt: now, dueAt: now, passes: 0)
         return [
             RecipientStore.statement([query]), MessageStore.insert([row]), MessageStore.reopen([row]),
             OutcomeStore.statement([record]),
@@ -94,7 +95,10 @@ struct StatementTests {
             ScheduleSQL.record([.init(messageID: id, userID: user, category: "c", dueAt: now)], credential: ""),
             ScheduleSQL.find(id, credential: ""), ScheduleSQL.addMove(of: id, to: id, due: now),
             ScheduleSQL.markCancelled([id]), ScheduleSQL.hasBegun([id]), ScheduleSQL.dueTime(of: id),
+            PersonalDataSQL.begin(user, after: 1), PersonalDataSQL.jobIDs(of: user, limit: 1),
+            PersonalDataSQL.recentWeeks, PersonalDataSQL.finishPass(erasure, interval: 1),
+            PersonalDataSQL.remove(erasure, passes: 1), PersonalDataSQL.claimDue(limit: 1, lease: 1),
             TimeZoneStore.known(""), TimeZoneStore.refresh,
-        ]
+        ] + PersonalTable.all.flatMap { [$0.exported?(user, 1, 0), $0.erased(user, now)].compactMap(\.self) }
     }
 }

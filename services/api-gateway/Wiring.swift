@@ -17,7 +17,11 @@ struct Wiring: Sendable {
     /// How often readiness is looked at.
     private static let watchInterval = Duration.seconds(2)
 
+    /// How often erasures are looked at that are due.
+    private static let erasureInterval = Duration.seconds(5)
+
     private let platform: Platform
+    private let eraser: UserEraser
     private let developer: DeveloperTools?
     private let credentials: ServiceCredentialStore
     private let server: HTTPServer
@@ -39,9 +43,16 @@ struct Wiring: Sendable {
             DeveloperTools(config, platform: platform, telemetry: telemetry)
         }
         let credentials = try config.access.credentialStore(telemetry: telemetry)
+        let eraser = UserEraser(
+            store: PersonalDataStore(pool: platform.pool),
+            queue: platform.queue,
+            limiter: platform.limiter,
+            registry: platform.registry,
+            telemetry: telemetry
+        )
         let clock = SystemWallClock()
         let gateway = Gateway(
-            ports: Self.ports(platform, developer),
+            ports: Self.ports(platform, eraser, developer),
             rules: GatewayRules(
                 registry: platform.registry,
                 catalog: config.platform.catalog,
@@ -84,11 +95,13 @@ struct Wiring: Sendable {
         )
         self.telemetry = telemetry
         self.platform = platform
+        self.eraser = eraser
         self.developer = developer
         self.credentials = credentials
     }
 
-    private static func ports(_ platform: Platform, _ developer: DeveloperTools?) -> GatewayPorts {
+    private static func ports(_ platform: Platform, _ eraser: UserEraser, _ developer: DeveloperTools?) -> GatewayPorts
+    {
         let pool = platform.pool
         return GatewayPorts(
             devices: StoreDeviceDirectory(DeviceStore(pool: pool)),
@@ -98,6 +111,7 @@ struct Wiring: Sendable {
             schedules: StoreScheduleBook(ScheduleStore(pool: pool)),
             idempotency: StoreIdempotencyLedger(IdempotencyStore(pool: pool)),
             stories: StoreMessageStories(StoryStore(pool: pool)),
+            personalData: eraser,
             developer: developer?.ports
         )
     }
@@ -106,6 +120,14 @@ struct Wiring: Sendable {
     func serve(until stop: StopSignal) async {
         await stop.wait()
         await server.stop(deadline: stopPatience)
+    }
+
+    /// Goes on with erasures: every user is passed over twice.
+    func erase(until stop: StopSignal) async {
+        while !stop.isRequested {
+            _ = await eraser.workOff()
+            if await !stop.sleep(for: Self.erasureInterval) { break }
+        }
     }
 
     /// Keeps readiness up to date.

@@ -160,7 +160,10 @@ package struct OutcomeStore: Sendable {
             )
             INSERT INTO notification_events
                 (at, message_id, user_id, job_id, ats, attempt, kind, category, gate, reason, device, detail)
-            SELECT at, message_id, user_id, job_id, ats, attempt, kind, category, gate, reason, device, detail
+            SELECT at, message_id,
+                CASE WHEN kind = 'cancelled' AND reason = \(PersonalDataStore.reason) THEN varsel_user_key(user_id)
+                    ELSE user_id END,
+                job_id, ats, attempt, kind, category, gate, reason, device, detail
             FROM unnest(
                 \(events.map(\.at)), \(events.map(\.messageID.bits)), \(events.map(\.userID)), \(events.map(\.jobID)),
                 \(events.map(\.attemptsStarted)), \(events.map(\.attempt)), \(events.map(\.kind.rawValue)),

@@ -23,9 +23,3 @@ CREATE TABLE erasures (
     passes integer NOT NULL DEFAULT 0
 );
 CREATE INDEX erasures_due ON erasures (due_at);
-
--- What stands for an erased user in "cancellations": a digest, so that the id itself is kept nowhere.
-CREATE FUNCTION varsel_user_tombstone(user_id text) RETURNS text
-LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE AS $$
-    SELECT encode(sha256(convert_to('varsel:erased-user:' || user_id, 'UTF8')), 'hex')
-$$;
