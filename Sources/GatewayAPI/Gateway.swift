@@ -81,6 +81,8 @@ package struct Gateway: Sendable {
     /// Every route that exists in this configuration.
     package let endpoints: [Endpoint]
     package let router: Router
+    /// What describes them.
+    package let document: OpenAPIDocument
 
     package init(
         ports: GatewayPorts,
@@ -118,6 +120,9 @@ package struct Gateway: Sendable {
         if doorkeeper.hasDeveloperToken, let developer = ports.developer {
             endpoints += Self.developerEndpoints(developer, ports, rules, reader, ids)
         }
+        let documents = DocumentRoutes(describing: endpoints, schemas: CommonSchemas.all(rules))
+        endpoints += documents.endpoints
+        document = documents.document
         self.endpoints = endpoints
         router = GatewayRouter(doorkeeper: doorkeeper, telemetry: telemetry).router(endpoints)
     }

@@ -5,6 +5,7 @@ import NotificationContract
 import Notifications
 import Observability
 import Signing
+import Testing
 
 /// A gateway over ports of the test's choice, with keys to mint tokens for it.
 struct GatewayFixture {
@@ -125,6 +126,15 @@ struct GatewayFixture {
         if let bearer { headers.add("Authorization", "Bearer \(bearer)") }
         if body != nil, !headers.contains("content-type") { headers.add("Content-Type", "application/json") }
         let response = await client.send(method, path, headers: headers, body: body?.utf8 ?? [])
+        let faults = Conformance(gateway).faults(
+            method,
+            path,
+            request: body,
+            status: response.status,
+            headers: response.headers,
+            answer: response.body.isEmpty ? JSONValue?.none : try JSONValue(parsing: response.body)
+        )
+        for fault in faults { Issue.record("the description does not allow this: \(fault)") }
         return Answer(
             status: response.status,
             headers: response.headers,

@@ -20,16 +20,20 @@ struct DeveloperRoutes: Sendable {
 
     var endpoints: [Endpoint] {
         [
-            endpoint("ping", "Push straight to the user's devices, past bus and engine") { _, user in
+            endpoint("ping", .ping, "Push straight to the user's devices, past bus and engine") { _, user in
                 .data(try await ping.send(to: user))
             },
-            endpoint("test-consent", "Why each category would or would not reach the user, without side effects") {
+            endpoint(
+                "test-consent",
+                .testConsent,
+                "Why each category would or would not reach the user, without side effects"
+            ) {
                 .data(try await diagnosis.diagnose($1, only: $0["category"]?.stringValue))
             },
-            endpoint("trigger-v2", "Through bus and engine: mode deliver, generate or both") {
+            endpoint("trigger-v2", .trigger, "Through bus and engine: mode deliver, generate or both") {
                 try await trigger($0, $1)
             },
-            endpoint("reset", "Clear the user's weekly slots, lastSentAt and silence") { _, user in
+            endpoint("reset", .reset, "Clear the user's weekly slots, lastSentAt and silence") { _, user in
                 let week = try await diagnosis.weekKey(of: user)
                 try await caps.clear(user: user, categories: registry.all.map(\.id), weekKey: week)
                 try await book.forgetHistory(of: user)
@@ -40,6 +44,7 @@ struct DeveloperRoutes: Sendable {
 
     private func endpoint(
         _ name: String,
+        _ description: RouteDescription,
         _ summary: String,
         _ work: @escaping @Sendable (JSONValue, UserID) async throws -> HTTPResponse
     ) -> Endpoint {
@@ -48,6 +53,7 @@ struct DeveloperRoutes: Sendable {
             let body = request.body.isEmpty ? .object([]) : try request.json()
             return try await work(body, try user(body, caller))
         }
+        .described(description)
     }
 
     private func user(_ body: JSONValue, _ caller: Caller) throws(Problem) -> UserID {

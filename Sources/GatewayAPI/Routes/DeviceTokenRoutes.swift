@@ -18,13 +18,15 @@ struct DeviceTokenRoutes: Sendable {
             Endpoint(.post, Self.path, access: .optionalUser, summary: "Register a device or renew what is known of it")
             {
                 try await register($0, $1)
-            },
+            }
+            .described(.registerDevice),
             Endpoint(
                 .delete,
                 Self.path + "/{token}",
                 access: .optionalUser,
                 summary: "Remove the caller's own device with this token"
-            ) { try await unregister($0, $1) },
+            ) { try await unregister($0, $1) }
+            .described(.unregisterDevice),
         ]
     }
 

@@ -26,7 +26,8 @@ struct EnqueueRoutes: Sendable {
                 limits: RouteLimits(bodyBytes: 64 * 1024)
             ) { request, credential in
                 try await enqueue(request, credential, single)
-            },
+            }
+            .described(.enqueueOne),
             .service(
                 .post,
                 Self.path + "/bulk",
@@ -35,7 +36,8 @@ struct EnqueueRoutes: Sendable {
                 limits: RouteLimits(bodyBytes: 8 * 1024 * 1024)
             ) { request, credential in
                 try await bulkTurnstile.pass { try await enqueue(request, credential, bulk) }
-            },
+            }
+            .described(.enqueueMany),
         ]
     }
 

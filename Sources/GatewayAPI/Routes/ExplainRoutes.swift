@@ -20,6 +20,7 @@ struct ExplainRoutes: Sendable {
                 default: throw Problem.badParameter("messageId", "or userId must be given, one of the two")
                 }
             }
+            .described(.explain)
         ]
     }
 

@@ -22,7 +22,8 @@ struct PersonalDataRoutes: Sendable {
                 limits: RouteLimits(deadline: Self.patience)
             ) { request, _ in
                 try await export(try user(request), page: try page(request))
-            },
+            }
+            .described(.exportUser),
             .service(
                 .delete,
                 Self.path,
@@ -38,7 +39,8 @@ struct PersonalDataRoutes: Sendable {
                     ],
                     status: 202
                 )
-            },
+            }
+            .described(.eraseUser),
         ]
     }
 

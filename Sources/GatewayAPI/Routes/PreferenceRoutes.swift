@@ -20,27 +20,32 @@ struct PreferenceRoutes: Sendable {
         [
             .user(.get, Self.base + "/preferences", summary: "Everything the user chose") { _, user in
                 .data(json(try await book.preferences(of: user)))
-            },
+            }
+            .described(.readPreferences),
             .user(.patch, Self.base + "/preferences", summary: "Change some of it") { request, user in
                 try await apply(change(request), to: user)
-            },
+            }
+            .described(.changePreferences),
             .user(.get, Self.base + "/categories", summary: "The categories for a settings screen") { request, user in
                 let preferences = try await book.preferences(of: user)
                 let locale = ServerLocale.resolve(request.query("language") ?? preferences.language)
                 return .data(["categories": .array(registry.all.map { json($0, preferences, locale) })])
-            },
+            }
+            .described(.listCategories),
             .user(.post, Self.base + "/silence", summary: "Begin a quiet week, or silence until a given time") {
                 request,
                 user in
                 var change = PreferenceChange()
                 change.silenceUntil = .some(try silence(request))
                 return try await apply(change, to: user)
-            },
+            }
+            .described(.beginSilence),
             .user(.delete, Self.base + "/silence", summary: "End the silence") { _, user in
                 var change = PreferenceChange()
                 change.silenceUntil = .some(nil)
                 return try await apply(change, to: user)
-            },
+            }
+            .described(.endSilence),
         ]
     }
 

@@ -28,7 +28,8 @@ struct ScheduleRoutes: Sendable {
             ) { request, credential in
                 try await cancel(try await scheduled(request, credential))
                 return .noContent
-            },
+            }
+            .described(.cancelSchedule),
             .service(
                 .patch,
                 Self.path,
@@ -37,7 +38,8 @@ struct ScheduleRoutes: Sendable {
             ) { request, credential in
                 let due = try due(request)
                 return try await move(try await scheduled(request, credential), to: due)
-            },
+            }
+            .described(.moveSchedule),
         ]
     }
 

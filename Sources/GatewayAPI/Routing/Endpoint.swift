@@ -8,6 +8,8 @@ package struct Endpoint: Sendable {
     package let access: Access
     /// One line for the API description.
     package let summary: String
+    /// What the API's description says beside that; every route has one.
+    package private(set) var description: RouteDescription?
     let limits: RouteLimits
     let handler: @Sendable (HTTPRequest, Caller) async throws -> HTTPResponse
 
@@ -25,6 +27,13 @@ package struct Endpoint: Sendable {
         self.summary = summary
         self.limits = limits
         self.handler = handler
+    }
+
+    /// The route with its description.
+    func described(_ description: RouteDescription) -> Endpoint {
+        var endpoint = self
+        endpoint.description = description
+        return endpoint
     }
 
     /// A route for users: its handler is given the user.
