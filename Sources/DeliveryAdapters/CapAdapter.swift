@@ -22,6 +22,10 @@ package struct CapAdapter: CapTaking {
         }
     }
 
+    package func takeByForce(_ claims: [CapClaim]) async -> Bool {
+        await !limiter.takeByForce(claims.map(Self.request)).contains(.uncounted)
+    }
+
     package func giveBack(_ claims: [CapClaim]) async throws {
         _ = try await limiter.giveBack(claims.map(Self.request))
     }

@@ -20,7 +20,7 @@ package struct OutcomeAdapter: OutcomeRecording {
         )
     }
 
-    package func record(_ records: [DeliveryRecord]) async throws {
+    package func record(_ records: [DeliveryRecord], isRepeat: Bool) async throws {
         let refused = try await store.record(
             records.map { record in
                 OutcomeStore.Record(
@@ -34,7 +34,8 @@ package struct OutcomeAdapter: OutcomeRecording {
                     clearsWeek: record.clearsWeek,
                     events: record.events
                 )
-            }
+            },
+            isRepeat: isRepeat
         )
         for (messageID, sqlState) in refused {
             refusals.increment()

@@ -12,7 +12,7 @@ package struct EngineConfiguration: Sendable {
     package var recordDelay = Duration.milliseconds(10)
     /// Answered attempts per device; `opts.attempts` above 1 overrides it.
     package var attemptsPerDevice = 5
-    /// Claims of one job after which it fails, whatever happened to it.
+    /// Claims of one job after which it fails, beyond those that waiting explains (`StartLimit`).
     package var claimLimit = 100
     /// The weekly cap over all categories that count toward it.
     package var globalWeeklyCap = 4
@@ -20,6 +20,10 @@ package struct EngineConfiguration: Sendable {
     package var lockRenewal = Duration.milliseconds(7500)
     /// How often jobs of dead workers are looked for.
     package var stalledCheck = Duration.seconds(15)
+    /// How often slots of uncounted messages are looked for.
+    package var uncountedCheck = Duration.seconds(10)
+    /// How often rows whose job is gone are looked for.
+    package var lostCheck = Duration.seconds(600)
     /// Recipients older than this are read again before a send.
     package var recipientsMaxAge = Duration.seconds(30)
     /// How long a record or an ending is tried again while its server is away.

@@ -8,6 +8,7 @@ package struct EnginePorts: Sendable {
     package let outcomes: any OutcomeRecording
     package let tokens: any TokenInvalidating
     package let statistics: any StatisticsCounting
+    package let upkeep: any MessageUpkeep
 
     package init(
         jobs: any JobLeasing,
@@ -17,7 +18,8 @@ package struct EnginePorts: Sendable {
         push: any PushSending,
         outcomes: any OutcomeRecording,
         tokens: any TokenInvalidating,
-        statistics: any StatisticsCounting
+        statistics: any StatisticsCounting,
+        upkeep: any MessageUpkeep
     ) {
         self.jobs = jobs
         self.recipients = recipients
@@ -27,5 +29,6 @@ package struct EnginePorts: Sendable {
         self.outcomes = outcomes
         self.tokens = tokens
         self.statistics = statistics
+        self.upkeep = upkeep
     }
 }

@@ -20,6 +20,8 @@ package struct Recipient: Sendable, Equatable {
     package var nextOpening: Timestamp?
     /// Why the message was called back, if it was.
     package var cancellationReason: String?
+    /// How many other messages the user has not read; `nil` when nobody asked (`PUSH_BADGE`).
+    package var unread: Int?
     /// What an earlier run of the same message left behind.
     package var stored: StoredMessage?
 
@@ -33,6 +35,7 @@ package struct Recipient: Sendable, Equatable {
         weekKey: String = "",
         nextOpening: Timestamp? = nil,
         cancellationReason: String? = nil,
+        unread: Int? = nil,
         stored: StoredMessage? = nil
     ) {
         self.isPermissionGranted = isPermissionGranted
@@ -44,6 +47,7 @@ package struct Recipient: Sendable, Equatable {
         self.weekKey = weekKey
         self.nextOpening = nextOpening
         self.cancellationReason = cancellationReason
+        self.unread = unread
         self.stored = stored
     }
 }

@@ -84,7 +84,8 @@ public final class WeeklyLimiter: Sendable {
         await take(requests, force: false)
     }
 
-    /// Takes a slot for each message even where none is left: for messages that went uncounted.
+    /// Takes a slot for each message even where none is left: for messages that went uncounted. Nothing waits for these, so the
+    /// deadline of `take` does not apply.
     /// - Returns: `taken`, `alreadyTaken`, or `uncounted` when Redis still does not answer.
     public func takeByForce(_ requests: [SlotRequest]) async -> [SlotResult] {
         await take(requests, force: true)
@@ -122,7 +123,7 @@ public final class WeeklyLimiter: Sendable {
             let replies = try await redis.runEach(
                 LimiterScripts.take,
                 calls: calls.map { arguments($0.map { requests[$0] }, force: force) },
-                timeout: deadline
+                timeout: force ? nil : deadline
             )
             for (call, reply) in zip(calls, replies) {
                 let codes = try reply.checked().requireArray("take")

@@ -3,7 +3,7 @@ package enum VariableNames {
     /// What our variables begin with: a variable of this kind that is not in `all` is probably misspelt.
     package static let prefixes = [
         "APNS_", "APP_NAME", "CAPS_", "DATABASE_", "DEV_API_", "FCM_", "GATEWAY_", "GLOBAL_WEEKLY_", "JWT_", "JWKS_",
-        "MESSAGE_RETENTION_", "METRICS_", "QUEUE_", "REDIS_", "SERVICE_CRED", "SIMULATOR_", "STOP_DEAD", "TRUSTED_PROX",
+        "MESSAGE_RETENTION_", "METRICS_", "PUSH_BADGE", "QUEUE_", "REDIS_", "SERVICE_CRED", "SIMULATOR_", "STOP_DEAD", "TRUSTED_PROX",
         "WORKER_",
     ]
 
@@ -17,7 +17,7 @@ package enum VariableNames {
         "APNS_CA_FILE", "APNS_CERT_FILE", "APNS_CERT_PASSWORD", "APNS_CONNECTIONS", "APNS_PACE", "APNS_SHARE_TOKEN",
         "FCM_CREDENTIALS_FILE", "FCM_TOKEN_COMMAND", "FCM_PROJECT_ID", "FCM_HOST", "FCM_PORT", "FCM_CA_FILE",
         // Rules
-        "APP_NAME", "GLOBAL_WEEKLY_CAP", "DEEPLINK_SCHEMES", "ACCEPT_LITERAL_JOBS",
+        "APP_NAME", "GLOBAL_WEEKLY_CAP", "DEEPLINK_SCHEMES", "ACCEPT_LITERAL_JOBS", "PUSH_BADGE",
         // Gateway
         "GATEWAY_LISTEN", "GATEWAY_DATABASE_CONNECTIONS", "GATEWAY_REGISTRATIONS_PER_MINUTE", "GATEWAY_ACCESS_LOG",
         "JWT_PUBLIC_KEY_FILE", "JWT_HS256_SECRET", "JWT_ISSUER", "JWT_AUDIENCE", "JWT_LEEWAY", "JWT_TYPE",

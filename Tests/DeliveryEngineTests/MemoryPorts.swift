@@ -10,7 +10,7 @@ import Testing
 
 /// The engine's ports in memory: every call is answered by a rule that a test may change, and remembered.
 final class MemoryPorts: JobLeasing, RecipientReading, CapTaking, MessageWriting, PushSending, OutcomeRecording,
-    TokenInvalidating, StatisticsCounting
+    TokenInvalidating, StatisticsCounting, MessageUpkeep
 {
     struct Outage: Error {}
 
@@ -18,10 +18,21 @@ final class MemoryPorts: JobLeasing, RecipientReading, CapTaking, MessageWriting
         var queue: [LeasedJob] = []
         var ended: [EndedJob] = []
         var extended: [String] = []
-        var lost: Set<String> = []
+        var lostLocks: Set<String> = []
         var recipients: [String: Recipient] = [:]
         var capAnswer = CapAnswer.taken
         var givenBack: [CapClaim] = []
+        var forced: [CapClaim] = []
+        var capsAreAway = false
+        var uncounted: [UpkeptMessage] = []
+        var marked: [MessageID] = []
+        /// Messages that end, reaching nobody, between being found uncounted and being marked.
+        var endingMeanwhile: Set<MessageID> = []
+        var lost: [UpkeptMessage] = []
+        var endedAsLost: [MessageID] = []
+        var lostAges: [CategoryID: Duration] = [:]
+        var repeats: [Bool] = []
+        var recordsLost = 0
         var giveBackFails = false
         var readFails = false
         var writeFails = false
@@ -103,12 +114,12 @@ final class MemoryPorts: JobLeasing, RecipientReading, CapTaking, MessageWriting
 
     func extend(_ jobs: [(id: String, token: String)]) async throws -> Set<String> {
         change { $0.extended += jobs.map(\.id) }
-        return read(\.lost)
+        return read(\.lostLocks)
     }
 
     func end(_ jobs: [EndedJob]) async throws -> Set<String> {
         change { $0.ended += jobs }
-        return read(\.lost)
+        return read(\.lostLocks)
     }
 
     func recoverStalled() async throws {}
@@ -157,9 +168,18 @@ final class MemoryPorts: JobLeasing, RecipientReading, CapTaking, MessageWriting
         completion(read(\.answer))
     }
 
-    func record(_ records: [DeliveryRecord]) async throws {
+    func record(_ records: [DeliveryRecord], isRepeat: Bool) async throws {
         if read(\.recordFails) { throw Outage() }
-        change { $0.records += records }
+        change {
+            $0.records += records
+            $0.repeats.append(isRepeat)
+        }
+        // The reply is lost: what was recorded is, but nobody knows.
+        let isLost = state.withLock { state in
+            defer { state.recordsLost = max(0, state.recordsLost - 1) }
+            return state.recordsLost > 0
+        }
+        if isLost { throw Outage() }
     }
 
     func invalidate(_ token: TokenInvalidation) async throws -> InvalidationResult {
@@ -167,4 +187,46 @@ final class MemoryPorts: JobLeasing, RecipientReading, CapTaking, MessageWriting
     }
 
     func add(_ counts: [OutcomeCount: Int], at moment: Timestamp) async {}
+
+    func takeByForce(_ claims: [CapClaim]) async -> Bool {
+        if read(\.capsAreAway) { return false }
+        change { $0.forced += claims }
+        return true
+    }
+
+    func lost(ages: [CategoryID: Duration], lookBack: Duration, limit: Int) async throws -> [UpkeptMessage] {
+        state.withLock { state in
+            state.lostAges = ages
+            return Array(state.lost.prefix(limit))
+        }
+    }
+
+    func endLost(_ ids: [MessageID]) async throws -> Int {
+        change { state in
+            state.endedAsLost += ids
+            state.lost.removeAll { ids.contains($0.id) }
+        }
+        return ids.count
+    }
+
+    func uncounted(limit: Int) async throws -> [UpkeptMessage] {
+        read { Array($0.uncounted.prefix(limit)) }
+    }
+
+    func markCounted(_ ids: [MessageID]) async throws -> [UpkeptMessage] {
+        state.withLock { state in
+            let found = state.uncounted.filter { ids.contains($0.id) }
+            state.uncounted.removeAll { ids.contains($0.id) }
+            state.marked += ids
+            return found.map { message in
+                UpkeptMessage(
+                    id: message.id,
+                    userID: message.userID,
+                    category: message.category,
+                    weekKey: message.weekKey,
+                    keepsSlot: message.keepsSlot && !state.endingMeanwhile.contains(message.id)
+                )
+            }
+        }
+    }
 }

@@ -12,6 +12,7 @@ import Testing
 struct PipelineTests {
     private func withEngine(
         _ configure: (inout EngineConfiguration) -> Void = { _ in },
+        registry: MetricsRegistry = MetricsRegistry(),
         _ body: (MemoryPorts) async throws -> Void
     ) async throws {
         let ports = MemoryPorts()
@@ -27,7 +28,8 @@ struct PipelineTests {
                 push: ports,
                 outcomes: ports,
                 tokens: ports,
-                statistics: ports
+                statistics: ports,
+                upkeep: ports
             ),
             registry: .standard,
             catalog: catalog,
@@ -37,7 +39,7 @@ struct PipelineTests {
             },
             configuration: configuration,
             wallClock: FixedWallClock(ports.now),
-            telemetry: .silent()
+            telemetry: Telemetry(logger: Telemetry.silent().logger, metrics: registry)
         )
         let stop = BoundedChannel<Void>(capacity: 1)
         let running = Task { await engine.run { _ = await stop.receive() } }
@@ -95,7 +97,7 @@ struct PipelineTests {
             ports.change { [silent] in $0.recipients["u1"] = silent }
             ports.add("u1", claims: 2)
             await ports.until { !$0.givenBack.isEmpty }
-            #expect(ports.read { $0.givenBack.map(\.weekKey) } == ["2026-W49"])
+            #expect(ports.read { Set($0.givenBack.map(\.weekKey)) } == ["2026-W48", "2026-W49", "2026-W50"])
         }
     }
 
@@ -114,7 +116,7 @@ struct PipelineTests {
             ports.change { [recipient] in $0.recipients["u1"] = recipient }
             ports.add("u1", claims: 2)
             await ports.until { !$0.ended.isEmpty && !$0.givenBack.isEmpty }
-            #expect(ports.read { $0.givenBack.map(\.weekKey) } == ["2026-W48"])
+            #expect(ports.read { Set($0.givenBack.map(\.weekKey)) } == ["2026-W47", "2026-W48", "2026-W49"])
         }
     }
 
@@ -137,13 +139,76 @@ struct PipelineTests {
 
     @Test func `a lost lock records acceptances and the loss, and ends nothing (E10)`() async throws {
         try await withEngine { ports in
-            ports.change { $0.lost = ["job-u1-1"] }
+            ports.change { $0.lostLocks = ["job-u1-1"] }
             ports.add("u1")
             await ports.until { $0.records.contains { $0.events.contains { $0.kind == .lockLost } } }
             let last = ports.read { $0.records.last }
             #expect(last?.status == nil)
             #expect(last?.events.map(\.kind) == [.lockLost])
         }
+    }
+
+    @Test func `a slot taken before the week turned, by a run cut short before its row, does not leak (R2)`()
+        async throws
+    {
+        try await withEngine { ports in
+            ports.add("u1", category: .reminder, claims: 2)
+            await ports.until { !$0.ended.isEmpty && !$0.givenBack.isEmpty }
+            #expect(ports.read { $0.written.map(\.weekKey) } == ["2026-W49"])
+            #expect(ports.read { Set($0.givenBack.map(\.weekKey)) } == ["2026-W48", "2026-W50"], "never its own")
+        }
+    }
+
+    @Test func `a first run asks for no slot of another week`() async throws {
+        try await withEngine { ports in
+            ports.add("u1", category: .reminder)
+            await ports.until { $0.ended.count == 1 }
+            #expect(ports.read(\.givenBack).isEmpty)
+        }
+    }
+
+    @Test func `an uncounted message writes the week whose slot it owes (R3)`() async throws {
+        try await withEngine { ports in
+            ports.change { $0.capAnswer = .uncounted }
+            ports.add("u1")
+            await ports.until { $0.ended.count == 1 }
+            let row = ports.read { $0.written.first }
+            #expect(row?.weekKey == "2026-W49" && row?.isCapOpen == true)
+        }
+    }
+
+    @Test func `a record whose reply was lost is given again as a repeat (E8)`() async throws {
+        try await withEngine { ports in
+            ports.change { $0.recordsLost = 1 }
+            ports.add("u1")
+            await ports.until { $0.ended.count == 1 }
+            #expect(ports.read(\.repeats) == [false, true])
+        }
+    }
+
+    @Test func `every stage tells its time, and the outcome is counted by category (E7)`() async throws {
+        let registry = MetricsRegistry()
+        try await withEngine(registry: registry) { ports in
+            ports.add("u1")
+            await ports.until { $0.ended.count == 1 }
+        }
+        for stage in ["claim", "read", "caps", "write", "record", "end"] {
+            let times = registry.histogram(
+                "delivery_stage_duration_seconds",
+                help: "",
+                labels: [("stage", stage)]
+            )
+            #expect(times.snapshot.counts.reduce(0, +) == 1, "\(stage)")
+        }
+        for name in ["delivery_queue_wait_seconds", "delivery_send_duration_seconds"] {
+            #expect(registry.histogram(name, help: "").snapshot.counts.reduce(0, +) == 1, "\(name)")
+        }
+        let sent = registry.counter(
+            "delivery_outcomes_total",
+            help: "",
+            labels: [("category", "lifecycle"), ("outcome", "sent")]
+        )
+        #expect(sent.current == 1)
     }
 
     @Test func `one that may have arrived is unknown, not suppressed, when its week is full`() async throws {

@@ -39,6 +39,23 @@ struct PushPayloadTests {
         #expect(value["aps"]?["interruption-level"] == "passive")
     }
 
+    @Test func `the number for the app's icon is there when it is known`() throws {
+        let category = try CategoryRegistry.standard.category(.lifecycle)
+        let text = Catalog(texts: [:], appName: "App")
+            .pushText(.literal(body: "Hi"), title: nil, category: category, locale: .english)
+        for badge in [nil, 3] {
+            let bytes = try PushPayload.alert(
+                text: text,
+                category: category,
+                messageID: id,
+                deeplinkURL: "im://home",
+                entityID: nil,
+                badge: badge
+            )
+            #expect(try JSONValue(parsing: bytes)["aps"]?["badge"]?.integerValue == badge.map(Int64.init))
+        }
+    }
+
     @Test func `an entity id with other characters stays out of the push`() throws {
         #expect(try JSONValue(parsing: payload("Hi", entity: "sub:1"))["entityId"] == nil)
     }

@@ -9,7 +9,7 @@ struct RunResultTests {
         _ answers: [Int64: SendResult],
         before: [Int64: DeviceDelivery] = [:],
         remaining: Duration = .seconds(6 * 3600),
-        claims: Int = 1
+        mayGoOn: Bool = true
     ) -> RunResult {
         var generator = SystemRandomNumberGenerator()
         return RunResult(
@@ -17,8 +17,8 @@ struct RunResultTests {
             answers: answers,
             policy: AttemptPolicy(limit: 5),
             remaining: remaining,
-            claims: claims,
-            claimLimit: 100,
+            claims: 1,
+            mayGoOn: mayGoOn,
             using: &generator
         )
     }
@@ -116,6 +116,6 @@ struct RunResultTests {
     }
 
     @Test func `a job claimed too often fails`() {
-        #expect(result([1: .notSent(reason: "x", after: nil)], claims: 100).step == .end(.failed, reason: "x"))
+        #expect(result([1: .notSent(reason: "x", after: nil)], mayGoOn: false).step == .end(.failed, reason: "x"))
     }
 }

@@ -121,12 +121,48 @@ struct DeliveryStoreTests {
             let store = MessageStore(pool: database.pool)
             let id = ids.next()
             _ = try await store.write([row(id)], reopening: [])
-            _ = try await OutcomeStore(pool: database.pool).record([record(id, status: .failed)])
+            _ = try await OutcomeStore(pool: database.pool).record([
+                record(id, status: .failed, deliveries: [1: DeviceDelivery(state: .dead, attempts: 1)])
+            ])
             let results = try await store.write([row(id, week: "2026-W50")], reopening: [id])
             #expect(results == [.written])
             let message = try await stored(id, database)
             #expect(message?.status == .pending)
             #expect(message?.weekKey == "2026-W50")
+            #expect(message?.deliveries.isEmpty == true, "its devices begin anew")
+        }
+    }
+
+    @Test func `a record given again after a lost reply writes no event twice (E8)`() async throws {
+        try await withMigratedDatabase { database in
+            let (known, new) = (ids.next(), ids.next())
+            _ = try await MessageStore(pool: database.pool).write([row(known), row(new)], reopening: [])
+            let store = OutcomeStore(pool: database.pool)
+            let first = record(
+                known,
+                accepted: SystemWallClock().now,
+                events: [event(known, .enqueued), event(known, .sent)]
+            )
+            let second = record(new, accepted: SystemWallClock().now, events: [event(new, .sent)])
+            _ = try await store.record([first])
+            _ = try await store.record([first, second], isRepeat: true)
+            _ = try await store.record([first, second], isRepeat: true)
+            let rows = try await database.pool.query(
+                "SELECT message_id, kind FROM notification_events ORDER BY message_id, id"
+            )
+            #expect(try rows.map { row in try row.string("kind") } == ["enqueued", "sent", "sent"])
+            #expect(try await stored(new, database)?.status == .sent)
+        }
+    }
+
+    @Test func `a deferral clears the mark of an uncounted message with its week`() async throws {
+        try await withMigratedDatabase { database in
+            let id = ids.next()
+            _ = try await MessageStore(pool: database.pool).write([row(id)], reopening: [])
+            _ = try await database.pool.query("UPDATE notification_messages SET cap_open = true")
+            _ = try await OutcomeStore(pool: database.pool).record([record(id, status: nil, clearsWeek: true)])
+            let message = try await stored(id, database)
+            #expect(message?.weekKey == nil && message?.isCapOpen == false)
         }
     }
 

@@ -132,4 +132,29 @@ struct RecipientStoreTests {
             #expect(newer.1.first?.cancellationReason == nil)
         }
     }
+
+    @Test func `unread messages are counted only when asked for, without the one that is sent now`() async throws {
+        try await withMigratedDatabase { database in
+            let ids = MessageIDGenerator(clock: SystemWallClock())
+            let own = ids.next()
+            for (id, status, isRead) in [
+                (own, "pending", false), (ids.next(), "sent", false), (ids.next(), "unknown", false),
+                (ids.next(), "sent", true), (ids.next(), "failed", false),
+            ] {
+                _ = try await database.pool.query(
+                    """
+                    INSERT INTO notification_messages
+                        (id, user_id, category, title, body, deeplink_url, job_id, status, enqueued_at, due_at, read_at)
+                    VALUES (\(id.bits), 'u', 'reminder', '', '', '', '', \(status), now(), now(),
+                        CASE WHEN \(isRead) THEN now() END)
+                    """
+                )
+            }
+            let counting = RecipientStore(pool: database.pool, countsUnread: true)
+            let counted = try await counting.recipients(for: [query("u", id: own), query("v")])
+            #expect(counted.1.map(\.unread) == [2, 0])
+            let silent = try await RecipientStore(pool: database.pool).recipients(for: [query("u", id: own)])
+            #expect(silent.1.map(\.unread) == [nil])
+        }
+    }
 }

@@ -75,8 +75,11 @@ struct StatementTests {
         )
         let erasure = PersonalDataStore.Erasure(userID: user, requestedAt: now, dueAt: now, passes: 0)
         return [
-            RecipientStore.statement([query]), MessageStore.insert([row]), MessageStore.reopen([row]),
-            OutcomeStore.statement([record]),
+            RecipientStore.statement([query]), RecipientStore.statement([query], countsUnread: true),
+            MessageStore.insert([row]), MessageStore.reopen([row]),
+            OutcomeStore.statement([record]), OutcomeStore.lockRows([id]), OutcomeStore.knownEvents([id], since: now),
+            UpkeepStore.lost(ages: ["c": .seconds(1)], lookBack: .seconds(1), limit: 1), UpkeepStore.endLost([id]),
+            UpkeepStore.uncounted(limit: 1), UpkeepStore.markCounted([id]), UpkeepStore.holders(after: nil, limit: 1),
             full, byToken, fields, DeviceSQL.saveAnonymous(device), DeviceSQL.preparedOwner(of: device, user: user),
             DeviceSQL.lockPreferences(of: ["u"]), DeviceSQL.removeOthers(device, user: user),
             DeviceSQL.remove(token: "t", provider: .apns, of: user), DeviceSQL.revokePermission(of: user),

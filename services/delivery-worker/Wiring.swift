@@ -52,13 +52,16 @@ struct Wiring: Sendable {
         configuration.globalWeeklyCap = config.platform.globalWeeklyCap
         let ports = EnginePorts(
             jobs: QueueAdapter(consumer: consumer, claims: claims),
-            recipients: RecipientAdapter(store: RecipientStore(pool: platform.pool)),
+            recipients: RecipientAdapter(
+                store: RecipientStore(pool: platform.pool, countsUnread: config.countsUnread)
+            ),
             caps: CapAdapter(limiter: platform.limiter),
             messages: MessageAdapter(store: MessageStore(pool: platform.pool)),
             push: PushAdapter(transport: transport),
             outcomes: OutcomeAdapter(store: OutcomeStore(pool: platform.pool), telemetry: telemetry),
             tokens: TokenAdapter(store: DeviceStore(pool: platform.pool)),
-            statistics: StatisticsAdapter(redis: platform.redis, telemetry: telemetry)
+            statistics: StatisticsAdapter(redis: platform.redis, telemetry: telemetry),
+            upkeep: UpkeepAdapter(store: UpkeepStore(pool: platform.pool))
         )
         engine = DeliveryEngine(
             ports: ports,

@@ -23,6 +23,7 @@ package final class DeliveryEngine: Sendable {
     private let judge: Judge
     private let dispatcher: Dispatcher
     private let recorder: Recorder
+    private let slotKeeper: SlotKeeper
     private let inFlight = InFlightJobs()
     private let slots: SlotPool
     /// One for each step: that reading works says nothing of writing.
@@ -69,7 +70,17 @@ package final class DeliveryEngine: Sendable {
             globalCap: configuration.globalWeeklyCap,
             claimLimit: configuration.claimLimit,
             attemptsPerDevice: configuration.attemptsPerDevice,
+            metrics: metrics,
             checkpoint: checkpoint
+        )
+        slotKeeper = SlotKeeper(
+            upkeep: ports.upkeep,
+            caps: ports.caps,
+            registry: registry,
+            configuration: configuration,
+            clock: clock,
+            telemetry: telemetry,
+            metrics: metrics
         )
         let recorder = Recorder(
             ports: ports,
@@ -86,6 +97,7 @@ package final class DeliveryEngine: Sendable {
             ports: ports,
             catalog: catalog,
             configuration: configuration,
+            metrics: metrics,
             checkpoint: checkpoint,
             conclude: { recorder.submit($0) }
         )
@@ -135,6 +147,7 @@ package final class DeliveryEngine: Sendable {
             guard places > 0, !Task.isCancelled else { return slots.release(places) }
             do {
                 let prioritized = prioritizedLimit(of: places)
+                let began = ContinuousClock.now
                 let group = try await ports.jobs.claim(limit: places, prioritizedLimit: prioritized)
                 failures = 0
                 slots.release(places - group.jobs.count)
@@ -147,6 +160,7 @@ package final class DeliveryEngine: Sendable {
                     }
                     continue
                 }
+                metrics.took(.claim, since: began)
                 metrics.claimed.increment(by: group.jobs.count)
                 inFlight.add(group.jobs)
                 checkpoint(.afterClaim)
@@ -172,9 +186,12 @@ package final class DeliveryEngine: Sendable {
 
     private func judgeGroup(_ jobs: [LeasedJob]) async {
         var parsed: [ParsedJob] = []
+        let now = wallClock.now
         for job in jobs {
-            switch intake.read(job, now: wallClock.now) {
-            case .parsed(let understood): parsed.append(understood)
+            switch intake.read(job, now: now) {
+            case .parsed(let understood):
+                parsed.append(understood)
+                if job.attemptsStarted <= 1 { metrics.queueWait.observe(max(.zero, now - understood.due)) }
             case .refused(let conclusion): recorder.submit(conclusion)
             }
         }
@@ -195,9 +212,7 @@ package final class DeliveryEngine: Sendable {
         if isStopping.load(ordering: .relaxed) { return giveBack(jobs.map(\.parsed)) }
         do {
             try await dispatcher.dispatch(jobs)
-            guard let first = jobs.first else { return }
-            writeOutage.succeeded()
-            metrics.groupDuration.observe(first.readAt.duration(to: .now))
+            if !jobs.isEmpty { writeOutage.succeeded() }
         } catch {
             postpone(jobs.map(\.parsed), step: "write", outage: writeOutage, error: error)
         }
@@ -230,9 +245,12 @@ package final class DeliveryEngine: Sendable {
             ["step": .string(step), "jobs": .integer(jobs.count), "error": .error(error)]
         )
         let now = wallClock.now
+        let policy = AttemptPolicy(limit: configuration.attemptsPerDevice)
+        var generator = SystemRandomNumberGenerator()
         for parsed in jobs {
+            let wait = max(pause, policy.outageDelay(claims: parsed.job.attemptsStarted, using: &generator))
             recorder.submit(
-                untouched(parsed, ending: .again(at: now + pause, countsAttempt: false, reason: nil), now: now)
+                untouched(parsed, ending: .again(at: now + wait, countsAttempt: false, reason: nil), now: now)
             )
         }
     }
@@ -241,6 +259,7 @@ package final class DeliveryEngine: Sendable {
         await withTaskGroup(of: Void.self) { group in
             group.addTask { await self.renewLocks() }
             group.addTask { await self.recoverStalled() }
+            group.addTask { await self.slotKeeper.run() }
         }
     }
 

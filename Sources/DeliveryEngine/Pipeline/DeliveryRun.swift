@@ -21,7 +21,10 @@ struct DeliveryRun: Sendable {
             policy: AttemptPolicy(limit: limit),
             remaining: parsed.deadline - now,
             claims: parsed.job.attemptsStarted,
-            claimLimit: configuration.claimLimit,
+            mayGoOn: !StartLimit(limit: configuration.claimLimit).isExceeded(
+                claims: parsed.job.attemptsStarted + 1,
+                age: now - parsed.due
+            ),
             using: &generator
         )
         var record = DeliveryRecord(
@@ -54,17 +57,23 @@ struct DeliveryRun: Sendable {
             job: parsed.job,
             record: record,
             ending: ending,
-            giveBack: freedSlot(result),
+            giveBack: freedSlots(result),
             invalidations: invalidations(answers),
             outcome: outcome,
             at: now
         )
     }
 
-    /// The slot is free again only when no device took the message and none may have.
-    private func freedSlot(_ result: RunResult) -> CapClaim? {
-        guard case .end(let status, _) = result.step, status == .failed || status == .expired else { return nil }
-        return job.weekKey.map { parsed.capClaim(week: $0, globalCap: configuration.globalWeeklyCap) }
+    /// The slot is free again only when no device took the message and none may have. One that an earlier run took in another
+    /// week, without getting as far as its row, is free in any case.
+    private func freedSlots(_ result: RunResult) -> [CapClaim] {
+        guard case .end(let status, _) = result.step else { return [] }
+        let own = status == .failed || status == .expired ? job.weekKey : nil
+        return parsed.strayClaims(
+            beside: job.weekKey ?? job.recipient.weekKey,
+            globalCap: configuration.globalWeeklyCap
+        )
+            + (own.map { [parsed.capClaim(week: $0, globalCap: configuration.globalWeeklyCap)] } ?? [])
     }
 
     private func invalidations(_ answers: [Int64: SendResult]) -> [TokenInvalidation] {

@@ -25,6 +25,13 @@ struct ParsedJob: Sendable {
         )
     }
 
+    /// Claims for slots that an earlier run may have taken before it was cut short between gate 4 and its row, in a week that has
+    /// since turned. Freeing what was never taken changes nothing.
+    func strayClaims(beside week: String, globalCap: Int) -> [CapClaim] {
+        guard job.attemptsStarted > 1 else { return [] }
+        return WeekKey.neighbours(of: week).map { capClaim(week: $0, globalCap: globalCap) }
+    }
+
     func event(
         _ kind: DeliveryEvent.Kind,
         at moment: Timestamp,
@@ -60,7 +67,7 @@ struct ApprovedJob: Sendable {
     /// When the recipients were read, on the monotonic clock.
     let readAt: ContinuousClock.Instant
     let capAnswer: CapAnswer?
-    /// The week whose slots the message holds.
+    /// The week whose slots the message holds, or should: uncounted messages take theirs later.
     let weekKey: String?
 }
 
@@ -70,7 +77,7 @@ struct Conclusion: Sendable {
     var record: DeliveryRecord
     var ending: JobEnding
     /// Slots to be freed once the record is written.
-    var giveBack: CapClaim?
+    var giveBack: [CapClaim] = []
     /// Tokens to be taken out of use before the record is written.
     var invalidations: [TokenInvalidation] = []
     /// What the daily numbers call it; `nil` for a job that comes back.

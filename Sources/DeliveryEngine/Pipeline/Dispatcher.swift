@@ -1,5 +1,6 @@
 import Kernel
 import Notifications
+import Observability
 import Synchronization
 
 /// The third stage: writes the rows of approved messages, sends to their devices, and works out what came of it.
@@ -9,6 +10,7 @@ struct Dispatcher: Sendable {
     let ports: EnginePorts
     let catalog: Catalog
     let configuration: EngineConfiguration
+    let metrics: EngineMetrics
     let checkpoint: Checkpoint.Hook
     /// Takes conclusions, from any thread.
     let conclude: @Sendable (Conclusion) -> Void
@@ -18,12 +20,12 @@ struct Dispatcher: Sendable {
         guard !jobs.isEmpty else { return }
         var texts: [MessageID: PushText] = [:]
         for job in jobs { texts[job.parsed.messageID] = text(of: job) }
-        let reopening = jobs.filter { $0.recipient.stored?.status == .failed || $0.needsWeek }.map(\.parsed.messageID)
-        let writing = jobs.filter {
-            $0.recipient.stored == nil || $0.recipient.stored?.status == .failed || $0.needsWeek
-        }
+        let reopening = jobs.filter(\.isReopened).map(\.parsed.messageID)
+        let writing = jobs.filter { $0.recipient.stored == nil || $0.isReopened }
         let rows = writing.compactMap { job in texts[job.parsed.messageID].map { row(job, text: $0) } }
+        let began = ContinuousClock.now
         let results = try await ports.messages.write(rows, reopening: Set(reopening))
+        metrics.took(.write, since: began)
         checkpoint(.afterWrite)
         var resultByID: [MessageID: WriteResult] = [:]
         for (row, result) in zip(rows, results) { resultByID[row.id] = result }
@@ -85,7 +87,9 @@ struct Dispatcher: Sendable {
                 category: job.parsed.category,
                 messageID: job.parsed.messageID,
                 deeplinkURL: job.parsed.content.deeplinkURL ?? job.parsed.category.defaultDeeplink,
-                entityID: job.parsed.content.sourceEntityID
+                entityID: job.parsed.content.sourceEntityID,
+                // This message will be one more.
+                badge: job.recipient.unread.map { $0 + 1 }
             )
         } catch {
             let answers = plan.devices.map { ($0.id, SendResult.rejected(reason: "PayloadTooLarge")) }
@@ -101,7 +105,9 @@ struct Dispatcher: Sendable {
                 priority: job.parsed.category.presentation.apnsPriority,
                 expiration: job.parsed.deadline
             )
-            ports.push.send(push) { [conclude, checkpoint] result in
+            let began = ContinuousClock.now
+            ports.push.send(push) { [conclude, checkpoint, metrics] result in
+                metrics.sendDuration.observe(began.duration(to: .now))
                 guard let answers = gathering.add(result, from: device.id) else { return }
                 checkpoint(.afterSend)
                 conclude(run.conclusion(answers: answers))
@@ -127,7 +133,7 @@ struct Dispatcher: Sendable {
                 ]
             ),
             ending: .failed(reason: reason),
-            giveBack: job.weekKey.map { parsed.capClaim(week: $0, globalCap: configuration.globalWeeklyCap) },
+            giveBack: job.weekKey.map { [parsed.capClaim(week: $0, globalCap: configuration.globalWeeklyCap)] } ?? [],
             outcome: "failed",
             at: job.judgedAt
         )
@@ -135,20 +141,28 @@ struct Dispatcher: Sendable {
 
     /// The job must look again: another run wrote the row meanwhile, or what was read has grown old.
     private func postponement(_ job: ApprovedJob) -> Conclusion {
-        Conclusion(
+        var generator = SystemRandomNumberGenerator()
+        let wait = AttemptPolicy(limit: configuration.attemptsPerDevice).outageDelay(
+            claims: job.parsed.job.attemptsStarted,
+            using: &generator
+        )
+        return Conclusion(
             job: job.parsed.job,
             record: DeliveryRecord(
                 messageID: job.parsed.messageID,
                 userID: job.parsed.content.userID.rawValue,
                 category: job.parsed.category.id
             ),
-            ending: .again(at: job.judgedAt + .seconds(1), countsAttempt: false, reason: nil),
+            ending: .again(at: job.judgedAt + job.readAt.duration(to: .now) + wait, countsAttempt: false, reason: nil),
             at: job.judgedAt
         )
     }
 }
 
 extension ApprovedJob {
+    /// Whether the row stands and becomes `pending` with the week given now.
+    var isReopened: Bool { recipient.stored?.status == .failed || needsWeek }
+
     /// Whether the row stands but lost its slot to a deferral, so that the new week must be written to it.
     var needsWeek: Bool { recipient.stored.map { $0.status == .pending && !$0.passedCaps } ?? false }
 }

@@ -7,6 +7,7 @@ struct Judge: Sendable {
     let globalCap: Int
     let claimLimit: Int
     let attemptsPerDevice: Int
+    let metrics: EngineMetrics
     let checkpoint: Checkpoint.Hook
 
     struct Judgement {
@@ -30,6 +31,7 @@ struct Judge: Sendable {
                 )
             }
         )
+        metrics.took(.read, since: readAt)
         var judgement = Judgement()
         var passed: [(job: ParsedJob, recipient: Recipient, needsSlot: Bool)] = []
         for (job, recipient) in zip(jobs, batch.recipients) {
@@ -45,9 +47,11 @@ struct Judge: Sendable {
             }
         }
         let claiming = passed.filter(\.needsSlot)
+        let asked = ContinuousClock.now
         let answers = await ports.caps.take(
             claiming.map { $0.job.capClaim(week: $0.recipient.weekKey, globalCap: globalCap) }
         )
+        metrics.took(.caps, since: asked)
         checkpoint(.afterCaps)
         let answerByID = Dictionary(
             zip(claiming.map(\.job.messageID), answers),
@@ -72,7 +76,7 @@ struct Judge: Sendable {
                         judgedAt: batch.now,
                         readAt: readAt,
                         capAnswer: answer,
-                        weekKey: answer == .taken ? recipient.weekKey : answer == nil ? recipient.stored?.weekKey : nil
+                        weekKey: answer == nil ? recipient.stored?.weekKey : recipient.weekKey
                     )
                 )
             }
@@ -105,7 +109,7 @@ struct Judge: Sendable {
             events.append(job.event(.duplicate, at: now, reason: status.rawValue))
         }
         let ownsRow = stored != nil && !collides
-        let freed = collides ? nil : heldSlot(job, recipient, status: status)
+        let freed = collides ? [] : heldSlots(job, recipient, status: status)
         return Conclusion(
             job: job.job,
             record: DeliveryRecord(
@@ -125,15 +129,17 @@ struct Judge: Sendable {
 
     /// The slot that an earlier run may still hold, for a message that reached nobody. Freeing a slot that was never taken, or was
     /// freed before, changes nothing: so a run that was cut short anywhere is made good by the next.
-    private func heldSlot(_ job: ParsedJob, _ recipient: Recipient, status: MessageStatus) -> CapClaim? {
-        guard [.failed, .expired, .suppressed, .cancelled].contains(status) else { return nil }
+    private func heldSlots(_ job: ParsedJob, _ recipient: Recipient, status: MessageStatus) -> [CapClaim] {
+        let week = recipient.stored?.weekKey ?? recipient.weekKey
+        let stray = job.strayClaims(beside: week, globalCap: globalCap)
+        guard [.failed, .expired, .suppressed, .cancelled].contains(status) else { return stray }
         if let stored = recipient.stored {
-            guard let week = stored.weekKey, !stored.mayHaveArrived else { return nil }
-            return job.capClaim(week: week, globalCap: globalCap)
+            guard stored.weekKey != nil, !stored.mayHaveArrived else { return stray }
+        } else if job.job.attemptsStarted <= 1 {
+            return stray
         }
-        // Killed, or postponed, between gate 4 and the write: the slot has no row yet.
-        guard job.job.attemptsStarted > 1 else { return nil }
-        return job.capClaim(week: recipient.weekKey, globalCap: globalCap)
+        // Without a row: killed, or postponed, between gate 4 and the write.
+        return stray + [job.capClaim(week: week, globalCap: globalCap)]
     }
 
     private func deferral(_ job: ParsedJob, _ recipient: Recipient, until: Timestamp, now: Timestamp) -> Conclusion {
@@ -157,7 +163,7 @@ struct Judge: Sendable {
                 clearsWeek: week != nil
             ),
             ending: .again(at: until, countsAttempt: false, reason: nil),
-            giveBack: heldSlot(job, recipient, status: .expired),
+            giveBack: heldSlots(job, recipient, status: .expired),
             outcome: nil,
             at: now
         )

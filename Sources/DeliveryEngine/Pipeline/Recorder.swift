@@ -99,14 +99,18 @@ final class Recorder: Sendable {
         let batch = await deadTokens.putAway(in: owned)
         checkpoint(.afterInvalidation)
         let records = batch.map(\.record).filter { !$0.isEmpty }
-        let done = await persist("record", count: records.count) { [ports] in try await ports.outcomes.record(records) }
+        let began = ContinuousClock.now
+        let done = await persist("record", count: records.count) { [ports] isRepeat in
+            try await ports.outcomes.record(records, isRepeat: isRepeat)
+        }
+        metrics.took(.record, since: began)
         checkpoint(.afterRecord)
         guard done else {
             // Unrecorded jobs are not ended: their locks run out, and another run finds what devices already took by id.
             release(batch)
             return []
         }
-        await slotReturns.giveBack(batch.compactMap(\.giveBack))
+        await slotReturns.giveBack(batch.flatMap(\.giveBack))
         checkpoint(.afterGiveBack)
         return batch
     }
@@ -116,18 +120,20 @@ final class Recorder: Sendable {
         let owned = batch.filter { !inFlight.isLost($0.job) }
         // Two calls, so that trying the second again does not end the jobs of the first twice.
         let (finishing, moving) = (owned.filter(\.ending.isFinal), owned.filter { !$0.ending.isFinal })
+        let began = ContinuousClock.now
         let ended = await endGroup(finishing) + endGroup(moving)
+        metrics.took(.end, since: began)
         checkpoint(.afterEnd)
         release(batch)
         var counts: [OutcomeCount: Int] = [:]
         for conclusion in ended {
             guard let outcome = conclusion.outcome else { continue }
-            metrics.outcome(outcome, category: conclusion.record.category?.rawValue).increment()
             counts[
                 OutcomeCount(category: conclusion.record.category?.rawValue ?? "none", outcome: outcome),
                 default: 0
             ] += 1
         }
+        for (key, count) in counts { metrics.outcome(key.outcome, category: key.category).increment(by: count) }
         if !counts.isEmpty, let moment = batch.first?.at { await ports.statistics.add(counts, at: moment) }
     }
 
@@ -135,7 +141,7 @@ final class Recorder: Sendable {
     private func endGroup(_ batch: [Conclusion]) async -> [Conclusion] {
         let endings = batch.map { EndedJob(id: $0.job.id, token: $0.job.token, ending: $0.ending) }
         let lost = Mutex<Set<String>>([])
-        let done = await persist("end", count: endings.count) { [ports] in
+        let done = await persist("end", count: endings.count) { [ports] _ in
             let ids = try await ports.jobs.end(endings)
             lost.withLock { $0 = ids }
         }
@@ -156,7 +162,9 @@ final class Recorder: Sendable {
             record.events = record.events.filter { $0.kind == .lockLost }
             return record
         }
-        _ = await persist("record", count: records.count) { [ports] in try await ports.outcomes.record(records) }
+        _ = await persist("record", count: records.count) { [ports] isRepeat in
+            try await ports.outcomes.record(records, isRepeat: isRepeat)
+        }
     }
 
     private func release(_ batch: [Conclusion]) {
@@ -165,13 +173,15 @@ final class Recorder: Sendable {
     }
 
     /// Tries until it succeeds or patience ends; locks are renewed meanwhile.
-    private func persist(_ step: String, count: Int, _ body: @Sendable () async throws -> Void) async -> Bool {
+    private func persist(_ step: String, count: Int, _ body: @Sendable (_ isRepeat: Bool) async throws -> Void) async
+        -> Bool
+    {
         guard count > 0 else { return true }
         let deadline = ContinuousClock.now + configuration.outagePatience
         var generator = SystemRandomNumberGenerator()
         for attempt in 0... {
             do {
-                try await body()
+                try await body(attempt > 0)
                 return true
             } catch {
                 metrics.failure(step).increment()
@@ -201,7 +211,7 @@ extension Conclusion {
         copy.record.reason = nil
         copy.record.deliveries = record.deliveries.filter { $0.value.state == .accepted }
         copy.record.clearsWeek = false
-        copy.giveBack = nil
+        copy.giveBack = []
         copy.outcome = nil
         copy.record.events.append(
             DeliveryEvent(

@@ -43,6 +43,9 @@ package enum CapAnswer: Sendable, Equatable {
 package protocol CapTaking: Sendable {
     /// Judges the claims in order. Never throws: caps that cannot be asked answer `uncounted`.
     func take(_ claims: [CapClaim]) async -> [CapAnswer]
+    /// Takes slots above the caps, for messages that went out uncounted.
+    /// - Returns: whether all of them are taken now; false when the caps still cannot be asked.
+    func takeByForce(_ claims: [CapClaim]) async -> Bool
     /// Frees the slots of messages that reached nobody. Giving back twice is harmless.
     /// - Throws: when the caps cannot be asked; some slots may have been freed.
     func giveBack(_ claims: [CapClaim]) async throws

@@ -49,7 +49,8 @@ package struct DeliveryRecord: Sendable {
 /// Records outcomes in groups: rows, `lastSentAt` and events in one statement.
 package protocol OutcomeRecording: Sendable {
     /// - Throws: when the store cannot be reached. A record that the database refuses alone is dropped, counted and logged.
-    func record(_ records: [DeliveryRecord]) async throws
+    /// - Parameter isRepeat: whether the same records were tried before, with nobody knowing what became of them.
+    func record(_ records: [DeliveryRecord], isRepeat: Bool) async throws
 }
 
 /// A token that the provider says is gone.

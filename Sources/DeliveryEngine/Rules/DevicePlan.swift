@@ -1,6 +1,10 @@
 import Notifications
 
 /// Which devices a run sends to: never one that took the message, or that is lost to it.
+///
+/// A message that ended `failed` runs again when a person lets it, after having mended what it failed for (or when its worker was
+/// killed before its job was ended): every device that is still there begins anew. A token that was refused as dead is not there
+/// any more.
 struct DevicePlan: Sendable {
     let devices: [RecipientDevice]
     /// What earlier runs left, with devices that are gone marked as such.
@@ -9,6 +13,7 @@ struct DevicePlan: Sendable {
     init(recipient: Recipient, limit: Int) {
         var before = recipient.stored?.deliveries ?? [:]
         let live = Set(recipient.devices.map(\.id))
+        if recipient.stored?.status == .failed { before = before.filter { !live.contains($0.key) } }
         for (id, delivery) in before where delivery.isOutstanding(limit: limit) && !live.contains(id) {
             // An unknown send to a device that is gone stays unknown: the push may be on its way.
             if delivery.state == .retry { before[id]?.state = .dead } else { before[id]?.attempts = limit }

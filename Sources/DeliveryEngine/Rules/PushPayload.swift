@@ -15,7 +15,7 @@ package enum PushPayload {
         }
     }
 
-    /// The payload. When it would be too long, the body is cut between two characters and ends in an ellipsis; ids and links
+    /// The payload. `badge` is the number on the app's icon, `nil` to leave that alone. When it would be too long, the body is cut between two characters and ends in an ellipsis; ids and links
     /// are never cut.
     /// - Throws: `TooLong` when even an empty body does not fit.
     package static func alert(
@@ -23,7 +23,8 @@ package enum PushPayload {
         category: Category,
         messageID: MessageID,
         deeplinkURL: String,
-        entityID: String?
+        entityID: String?,
+        badge: Int? = nil
     ) throws(TooLong) -> [UInt8] {
         func encode(_ body: String) -> [UInt8] {
             var writer = JSONWriter(capacity: 512)
@@ -35,6 +36,7 @@ package enum PushPayload {
                         writer.member("title", text.title)
                         writer.member("body", body)
                     }
+                    if let badge { writer.member("badge", badge) }
                     writer.member("category", category.id.rawValue)
                     writer.member("interruption-level", category.presentation.interruptionLevel.rawValue)
                     writer.member("sound", optional: category.presentation.sound)

@@ -27,7 +27,7 @@ enum RunPlan: Equatable {
                 : .conclude(.failed, reason: "stalled", gate: "queue")
             return
         }
-        if job.job.attemptsStarted > claimLimit {
+        if StartLimit(limit: claimLimit).isExceeded(claims: job.job.attemptsStarted, age: now - job.due) {
             self = .conclude(stored?.mayHaveArrived == true ? .unknown : .failed, reason: "stalled", gate: "queue")
             return
         }

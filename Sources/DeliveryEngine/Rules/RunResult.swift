@@ -20,13 +20,14 @@ package struct RunResult: Sendable, Equatable {
     ///   - answers: what the devices of this run answered.
     ///   - remaining: how long the message is still welcome.
     ///   - claims: how often the job was taken.
+    ///   - mayGoOn: whether it may be taken again.
     package init(
         before: [Int64: DeviceDelivery],
         answers: [Int64: SendResult],
         policy: AttemptPolicy,
         remaining: Duration,
         claims: Int,
-        claimLimit: Int,
+        mayGoOn: Bool = true,
         using generator: inout some RandomNumberGenerator
     ) {
         var deliveries = before
@@ -51,7 +52,7 @@ package struct RunResult: Sendable, Equatable {
         let accepted = deliveries.values.contains { $0.state == .accepted }
         let lastReason = Self.reason(of: deliveries)
         self.deliveries = deliveries
-        if outstanding, wait < remaining, claims < claimLimit {
+        if outstanding, wait < remaining, mayGoOn {
             step = .again(
                 after: wait,
                 countsAttempt: counts,

@@ -48,11 +48,77 @@ package struct OutcomeStore: Sendable {
     }
 
     /// Records a group.
+    /// - Parameter isRepeat: says that the same records were given before and nobody knows what became of them. Events that were
+    ///   written then are not written again.
     /// - Returns: the SQLSTATE of each record that the database refused alone, by message; they were dropped.
-    package func record(_ records: [Record]) async throws(PostgresError) -> [MessageID: String] {
+    package func record(_ records: [Record], isRepeat: Bool = false) async throws(PostgresError) -> [MessageID: String]
+    {
         var refused: [MessageID: String] = [:]
+        var records = records
+        if isRepeat { records = try await withoutKnownEvents(records) }
         for records in Self.rounds(of: records) { try await record(records[...], refused: &refused) }
         return refused
+    }
+
+    /// What tells one event of a message from another.
+    private struct EventKey: Hashable {
+        let message: MessageID
+        let kind: String
+        let milliseconds: Int64
+        let starts: Int
+        let device: String?
+    }
+
+    private func withoutKnownEvents(_ records: [Record]) async throws(PostgresError) -> [Record] {
+        let ids = records.map(\.messageID)
+        // The first try may still be running: it holds the rows' locks, and until it ends its events cannot be seen.
+        _ = try await pool.queryRetryingTransient(Self.lockRows(ids))
+        var known: Set<EventKey> = []
+        for row in try await pool.queryRetryingTransient(
+            Self.knownEvents(ids, since: records.compactMap { $0.events.map(\.at).min() }.min())
+        ) {
+            guard let event = try DeliveryEvent(row) else { continue }
+            known.insert(Self.key(of: event))
+        }
+        guard !known.isEmpty else { return records }
+        return records.map { record in
+            Record(
+                messageID: record.messageID,
+                userID: record.userID,
+                category: record.category,
+                status: record.status,
+                reason: record.reason,
+                deliveries: record.deliveries,
+                acceptedAt: record.acceptedAt,
+                clearsWeek: record.clearsWeek,
+                events: record.events.filter { !known.contains(Self.key(of: $0)) }
+            )
+        }
+    }
+
+    private static func key(of event: DeliveryEvent) -> EventKey {
+        EventKey(
+            message: event.messageID,
+            kind: event.kind.rawValue,
+            milliseconds: event.at.milliseconds,
+            starts: event.attemptsStarted,
+            device: event.device
+        )
+    }
+
+    static func lockRows(_ ids: [MessageID]) -> SQL {
+        let ids = ids.map(\.bits)
+        return """
+            SELECT id FROM notification_messages
+            WHERE id = ANY(\(ids)) AND id BETWEEN \(ids.min()) AND \(ids.max()) ORDER BY id FOR UPDATE
+            """
+    }
+
+    static func knownEvents(_ ids: [MessageID], since moment: Timestamp?) -> SQL {
+        """
+        SELECT at, message_id, user_id, job_id, ats, attempt, kind, category, gate, reason, device, NULL::jsonb AS detail
+        FROM notification_events WHERE message_id = ANY(\(ids.map(\.bits))) AND at >= coalesce(\(moment), now())
+        """
     }
 
     /// An UPDATE changes a row once, whatever it is joined with. So a second record of one message, or of one user and
@@ -140,6 +206,7 @@ package struct OutcomeStore: Sendable {
                     ) END,
                     sent_at = coalesce(m.sent_at, r.accepted_at),
                     week_key = CASE WHEN r.clears_week THEN NULL ELSE m.week_key END,
+                    cap_open = m.cap_open AND NOT r.clears_week,
                     updated_at = now()
                 FROM unnest(
                     \(ids), \(rows.map { $0.status?.rawValue }), \(rows.map(\.reason)),

@@ -31,15 +31,21 @@ package struct RecipientStore: Sendable {
         }
     }
 
-    private let pool: PostgresPool
+    /// No badge shows more than this.
+    private static let mostUnread = 999
 
-    package init(pool: PostgresPool) {
+    private let pool: PostgresPool
+    private let countsUnread: Bool
+
+    /// - Parameter countsUnread: whether to count what each user has not read, for the number on the app's icon.
+    package init(pool: PostgresPool, countsUnread: Bool = false) {
         self.pool = pool
+        self.countsUnread = countsUnread
     }
 
     /// The recipients in the order of the queries, and the database's clock.
     package func recipients(for queries: [Query]) async throws(PostgresError) -> (now: Timestamp, [Recipient]) {
-        let rows = try await pool.query(Self.statement(queries))
+        let rows = try await pool.query(Self.statement(queries, countsUnread: countsUnread))
         guard let first = rows.first else {
             throw PostgresError(.decoding, message: "no recipients for \(queries.count) queries")
         }
@@ -69,8 +75,9 @@ package struct RecipientStore: Sendable {
     /// Zones come by join, so that an unknown name counts as none instead of failing the group. Local time, week and the next
     /// opening come from PostgreSQL, whose zone data the system keeps up to date. The bounds on the message id let partitions
     /// drop out before the statement runs.
-    static func statement(_ queries: [Query]) -> SQL {
+    static func statement(_ queries: [Query], countsUnread: Bool = false) -> SQL {
         let ids = queries.map(\.messageID.bits)
+        let unread = countsUnread ? unreadCount : "NULL::bigint"
         return """
             SELECT q.position, moment.now,
                 coalesce(p.ios_permission_status = 'granted', false) AS granted,
@@ -85,6 +92,7 @@ package struct RecipientStore: Sendable {
                 coalesce(by_message.reason, by_source.reason, by_user.reason) AS cancellation,
                 m.user_id AS stored_user, m.category AS stored_category, m.status AS stored_status,
                 m.reason AS stored_reason, m.week_key AS stored_week, m.cap_open AS stored_cap_open, m.deliveries AS stored_deliveries,
+                \(unescaped: unread) AS unread,
                 d.id AS device, d.provider, d.environment, d.topic, d.token, d.registered_at
             FROM (SELECT clock_timestamp() AS now) AS moment
             CROSS JOIN unnest(
@@ -109,6 +117,16 @@ package struct RecipientStore: Sendable {
             """
     }
 
+    /// Other messages that the inbox shows as unread. The index on user and id serves it.
+    private static let unreadCount = """
+        (SELECT count(*) FROM (
+            SELECT FROM notification_messages u
+            WHERE u.user_id = q.user_id AND u.status IN ('sent', 'unknown') AND u.read_at IS NULL AND u.id <> q.id
+              AND u.id < varsel_uuid_floor(now() + interval '1 day')
+            LIMIT \(mostUnread)
+        ) AS unread)
+        """
+
     private static func recipient(_ row: PostgresRow) throws(PostgresError) -> Recipient {
         Recipient(
             isPermissionGranted: try row.bool("granted"),
@@ -121,6 +139,7 @@ package struct RecipientStore: Sendable {
             weekKey: try row.string("week_key"),
             nextOpening: try row.optionalTimestamp("next_opening"),
             cancellationReason: try row.optionalString("cancellation"),
+            unread: try row.optionalInt64("unread").map { Int($0) },
             stored: try stored(row)
         )
     }

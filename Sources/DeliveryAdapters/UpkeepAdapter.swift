@@ -1,0 +1,40 @@
+package import DeliveryEngine
+package import NotificationContract
+package import Notifications
+package import Store
+
+/// The engine's upkeep port over the store.
+package struct UpkeepAdapter: MessageUpkeep {
+    private let store: UpkeepStore
+
+    package init(store: UpkeepStore) {
+        self.store = store
+    }
+
+    package func lost(ages: [CategoryID: Duration], lookBack: Duration, limit: Int) async throws -> [UpkeptMessage] {
+        let named = Dictionary(ages.map { ($0.key.rawValue, $0.value) }, uniquingKeysWith: { first, _ in first })
+        return try await store.lost(ages: named, lookBack: lookBack, limit: limit).map(Self.message)
+    }
+
+    package func endLost(_ ids: [MessageID]) async throws -> Int {
+        try await store.endLost(ids)
+    }
+
+    package func uncounted(limit: Int) async throws -> [UpkeptMessage] {
+        try await store.uncounted(limit: limit).map(Self.message)
+    }
+
+    package func markCounted(_ ids: [MessageID]) async throws -> [UpkeptMessage] {
+        try await store.markCounted(ids).map(Self.message)
+    }
+
+    private static func message(_ row: UpkeepStore.Message) -> UpkeptMessage {
+        UpkeptMessage(
+            id: row.id,
+            userID: row.userID,
+            category: CategoryID(row.category),
+            weekKey: row.weekKey,
+            keepsSlot: row.keepsSlot
+        )
+    }
+}

@@ -1,0 +1,105 @@
+import Kernel
+import NotificationContract
+import Notifications
+import Observability
+
+/// Puts right, beside the pipeline, what no run comes back to: slots of messages that went out uncounted, and rows whose job is
+/// gone.
+///
+/// Every step can be cut short and repeated, here or in another worker: slots belong to message ids, and a row is ended once.
+struct SlotKeeper: Sendable {
+    /// How long beyond its time to live a pending row is left alone.
+    static let grace = Duration.seconds(3600)
+    /// How far back the first pass of a process looks, and every other.
+    private static let firstLookBack = Duration.seconds(30 * 86_400)
+    private static let lookBack = Duration.seconds(5 * 86_400)
+    private static let groupSize = 256
+
+    let upkeep: any MessageUpkeep
+    let caps: any CapTaking
+    let registry: CategoryRegistry
+    let configuration: EngineConfiguration
+    let clock: any Clock<Duration>
+    let telemetry: Telemetry
+    let metrics: EngineMetrics
+
+    /// Works until cancelled.
+    func run() async {
+        await withTaskGroup(of: Void.self) { group in
+            group.addTask {
+                await repeatedly("count", every: configuration.uncountedCheck) { _ in try await countUncounted() }
+            }
+            group.addTask {
+                await repeatedly("reap", every: configuration.lostCheck) { isFirst in
+                    try await endLost(lookBack: isFirst ? Self.firstLookBack : Self.lookBack)
+                }
+            }
+        }
+    }
+
+    /// Takes the slots of messages that went out while the caps did not answer, above the caps if need be.
+    func countUncounted() async throws {
+        while !Task.isCancelled {
+            let found = try await upkeep.uncounted(limit: Self.groupSize)
+            guard !found.isEmpty else { return }
+            guard await caps.takeByForce(found.filter(\.keepsSlot).compactMap(claim)) else { return }
+            let ended = try await upkeep.markCounted(found.map(\.id)).filter { !$0.keepsSlot }
+            // One that failed meanwhile may have given back before this took.
+            try await caps.giveBack(ended.compactMap(claim))
+            metrics.slotsCounted.increment(by: found.count)
+            telemetry.logger.info("slots of uncounted messages were taken", ["messages": .integer(found.count)])
+            if found.count < Self.groupSize { return }
+        }
+    }
+
+    /// Ends rows that stayed pending. The slot goes back first: a row that is cut short in between is found again.
+    func endLost(lookBack: Duration) async throws {
+        let ages = Dictionary(
+            registry.all.map { ($0.id, $0.timeToLive + Self.grace) },
+            uniquingKeysWith: { first, _ in first }
+        )
+        while !Task.isCancelled {
+            let found = try await upkeep.lost(ages: ages, lookBack: lookBack, limit: Self.groupSize)
+            guard !found.isEmpty else { return }
+            try await caps.giveBack(found.filter { !$0.keepsSlot }.compactMap(claim))
+            let ended = try await upkeep.endLost(found.map(\.id))
+            metrics.messagesLost.increment(by: ended)
+            telemetry.logger.warning("messages whose job is gone were ended", ["messages": .integer(ended)])
+            // None of them was ours to end: another worker is at it.
+            if found.count < Self.groupSize || ended == 0 { return }
+        }
+    }
+
+    private func claim(_ message: UpkeptMessage) -> CapClaim? {
+        guard let week = message.weekKey, let user = UserID(message.userID),
+            let category = try? registry.category(message.category)
+        else { return nil }
+        return CapClaim(
+            messageID: message.id,
+            userID: user,
+            category: category.id,
+            weekKey: week,
+            categoryCap: category.maxPerWeek,
+            globalCap: category.countsTowardGlobalCap ? configuration.globalWeeklyCap : nil
+        )
+    }
+
+    private func repeatedly(
+        _ step: String,
+        every pause: Duration,
+        _ body: (_ isFirst: Bool) async throws -> Void
+    ) async {
+        var isFirst = true
+        while !Task.isCancelled {
+            do {
+                try await body(isFirst)
+                isFirst = false
+            } catch {
+                metrics.failure(step).increment()
+                telemetry.logger.warning("upkeep failed", ["step": .string(step), "error": .error(error)])
+            }
+            // A cancelled sleep is the end of the loop.
+            try? await clock.sleep(for: pause)
+        }
+    }
+}
