@@ -3,7 +3,8 @@ package enum VariableNames {
     /// What our variables begin with: a variable of this kind that is not in `all` is probably misspelt.
     package static let prefixes = [
         "APNS_", "APP_NAME", "CAPS_", "DATABASE_", "DEV_API_", "FCM_", "GATEWAY_", "GLOBAL_WEEKLY_", "JWT_", "JWKS_",
-        "MESSAGE_RETENTION_", "METRICS_", "PUSH_BADGE", "QUEUE_", "REDIS_", "SERVICE_CRED", "SIMULATOR_", "STOP_DEAD", "TRUSTED_PROX",
+        "MESSAGE_RETENTION_", "METRICS_", "PUSH_BADGE", "QUEUE_", "REDIS_", "SERVICE_CRED", "SIMULATOR_", "STOP_DEAD",
+        "TRUSTED_PROX",
         "WORKER_",
     ]
 
