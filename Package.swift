@@ -113,7 +113,8 @@ let package = Package(
             name: "GatewayAPI",
             dependencies: [
                 "Kernel", "Observability", "Notifications", "NotificationContract", "Signing", "PostgresClient",
-                "HTTPServer", "JobQueue", "RateLimiter", "Store", "NotificationBus", "DeliveryEngine", "Producers",
+                "HTTPServer", "JobQueue", "RateLimiter", "Store", "PushTransport", "NotificationBus", "DeliveryEngine",
+                "Producers",
             ]
         ),
 
@@ -246,7 +247,7 @@ let package = Package(
                 "NotificationContract",
                 "Notifications", "JobQueue", "Store", "Signing", "HTTPServer", "RedisClient", "PostgresClient",
                 "Kernel",
-                "Observability", "TestSupport",
+                "Observability", "PushSimulator", "TestSupport",
             ]
         ),
         .testTarget(

@@ -16,6 +16,8 @@ package struct GatewayPorts: Sendable {
     package var personalData: any PersonalData
     /// What development routes need; `nil` where they do not exist.
     package var developer: DeveloperPorts?
+    /// What Live Activities and raw pushes need; `nil` where they do not exist.
+    package var direct: DirectPorts?
 
     package init(
         devices: any DeviceDirectory,
@@ -26,7 +28,8 @@ package struct GatewayPorts: Sendable {
         idempotency: any IdempotencyLedger,
         stories: any MessageStories,
         personalData: any PersonalData,
-        developer: DeveloperPorts?
+        developer: DeveloperPorts?,
+        direct: DirectPorts? = nil
     ) {
         self.devices = devices
         self.inbox = inbox
@@ -37,6 +40,7 @@ package struct GatewayPorts: Sendable {
         self.stories = stories
         self.personalData = personalData
         self.developer = developer
+        self.direct = direct
     }
 }
 
@@ -60,6 +64,8 @@ package struct GatewayRules: Sendable {
     package var deeplinkSchemes: Set<String>
     package var globalWeeklyCap: Int
     package var deviceDefaults: DeviceDefaults
+    /// How long Live Activities and raw pushes are waited for.
+    package var directDeadline = DirectSender.standardDeadline
 
     package init(
         registry: CategoryRegistry,
@@ -117,6 +123,10 @@ package struct Gateway: Sendable {
         endpoints += ScheduleRoutes(book: ports.schedules, door: ports.door, clock: clock, ids: ids).endpoints
         endpoints += ExplainRoutes(stories: ports.stories).endpoints
         endpoints += PersonalDataRoutes(data: ports.personalData, clock: clock).endpoints
+        if let direct = ports.direct {
+            let idempotency = IdempotentRequests(ledger: ports.idempotency, ids: ids, telemetry: telemetry)
+            endpoints += Self.directEndpoints(direct, rules, idempotency, clock, telemetry)
+        }
         if doorkeeper.hasDeveloperToken, let developer = ports.developer {
             endpoints += Self.developerEndpoints(developer, ports, rules, reader, ids)
         }
@@ -125,6 +135,35 @@ package struct Gateway: Sendable {
         document = documents.document
         self.endpoints = endpoints
         router = GatewayRouter(doorkeeper: doorkeeper, telemetry: telemetry).router(endpoints)
+    }
+
+    private static func directEndpoints(
+        _ direct: DirectPorts,
+        _ rules: GatewayRules,
+        _ idempotency: IdempotentRequests,
+        _ clock: any WallClock,
+        _ telemetry: Telemetry
+    ) -> [Endpoint] {
+        let sender = DirectSender(push: direct.push, telemetry: telemetry, deadline: rules.directDeadline)
+        return LiveActivitySessionRoutes(book: direct.activities, defaults: rules.deviceDefaults).endpoints
+            + LiveActivityRoutes(
+                book: direct.activities,
+                sender: sender,
+                canSend: direct.providers.contains(.apns),
+                idempotency: idempotency,
+                clock: clock,
+                telemetry: telemetry
+            )
+            .endpoints
+            + RawPushRoutes(
+                directory: direct.devices,
+                tokens: direct.tokens,
+                sender: sender,
+                providers: direct.providers,
+                idempotency: idempotency,
+                telemetry: telemetry
+            )
+            .endpoints
     }
 
     private static func developerEndpoints(

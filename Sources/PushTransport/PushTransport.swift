@@ -20,24 +20,39 @@ package final class PushTransport: Sendable {
         package let problems: [String: String]
     }
 
-    private let production: APNsPool
-    private let sandbox: APNsPool
+    /// Production, then sandbox; none without a credential for Apple.
+    private let apns: [APNsPool]
     private let fcm: FCMTransport?
     private let metrics: TransportMetrics
     private let now: @Sendable () -> ContinuousClock.Instant
 
     /// - Parameters:
+    ///   - configuration: `nil` leaves devices of Apple's service unreachable.
     ///   - fcm: `nil` leaves devices of Google's service unreachable.
     ///   - wallClock: dates the provider tokens.
     ///   - now: a monotonic clock, for ages and waits.
     package init(
-        configuration: APNsConfiguration,
+        configuration: APNsConfiguration?,
         fcm: FCMConfiguration? = nil,
         telemetry: Telemetry,
         wallClock: any WallClock = SystemWallClock(),
         now: @escaping @Sendable () -> ContinuousClock.Instant = { ContinuousClock.now }
     ) {
         let metrics = TransportMetrics(telemetry.metrics)
+        apns = configuration.map { Self.pools($0, metrics, telemetry, wallClock, now) } ?? []
+        self.fcm = fcm.map { FCMTransport(configuration: $0, telemetry: telemetry, wallClock: wallClock, now: now) }
+        self.metrics = metrics
+        self.now = now
+        for pool in apns { Self.registerGauges(of: pool, telemetry.metrics) }
+    }
+
+    private static func pools(
+        _ configuration: APNsConfiguration,
+        _ metrics: TransportMetrics,
+        _ telemetry: Telemetry,
+        _ wallClock: any WallClock,
+        _ now: @escaping @Sendable () -> ContinuousClock.Instant
+    ) -> [APNsPool] {
         let tokens: ProviderTokenSource?
         let certificate: CertificateWatch?
         switch configuration.credential {
@@ -56,7 +71,7 @@ package final class PushTransport: Sendable {
             tokens = nil
             certificate = CertificateWatch(shown, wallClock: wallClock, telemetry: telemetry)
         }
-        func pool(_ environment: PushEnvironment) -> APNsPool {
+        return [PushEnvironment.production, .sandbox].map { environment in
             APNsPool(
                 environment: environment,
                 configuration: configuration,
@@ -67,24 +82,25 @@ package final class PushTransport: Sendable {
                 now: now
             )
         }
-        production = pool(.production)
-        sandbox = pool(.sandbox)
-        self.fcm = fcm.map { FCMTransport(configuration: $0, telemetry: telemetry, wallClock: wallClock, now: now) }
-        self.metrics = metrics
-        self.now = now
-        for pool in [production, sandbox] {
-            let labels = [("environment", pool.environment.rawValue)]
-            telemetry.metrics.gauge("apns_connections", help: "Open connections.", labels: labels) { [weak pool] in
-                Double(pool?.connections ?? 0)
-            }
-            telemetry.metrics.gauge("apns_in_flight", help: "Pushes without an answer.", labels: labels) {
-                [weak pool] in
-                Double(pool?.inFlight ?? 0)
-            }
-            telemetry.metrics.gauge("apns_waiting", help: "Pushes waiting for a stream.", labels: labels) {
-                [weak pool] in
-                Double(pool?.waiting ?? 0)
-            }
+    }
+
+    private static func registerGauges(of pool: APNsPool, _ metrics: MetricsRegistry) {
+        let labels = [("environment", pool.environment.rawValue)]
+        metrics.gauge("apns_connections", help: "Open connections.", labels: labels) { [weak pool] in
+            Double(pool?.connections ?? 0)
+        }
+        metrics.gauge("apns_in_flight", help: "Pushes without an answer.", labels: labels) { [weak pool] in
+            Double(pool?.inFlight ?? 0)
+        }
+        metrics.gauge("apns_waiting", help: "Pushes waiting for a stream.", labels: labels) { [weak pool] in
+            Double(pool?.waiting ?? 0)
+        }
+        metrics.gauge(
+            "apns_problem",
+            help: "1 while pushes are kept from being sent: the account is refused, Apple cannot be reached.",
+            labels: labels
+        ) { [weak pool] in
+            pool?.problem == nil ? 0 : 1
         }
     }
 
@@ -92,10 +108,13 @@ package final class PushTransport: Sendable {
     package func send(_ request: PushRequest, completion: @escaping @Sendable (PushOutcome) -> Void) {
         if request.provider == .fcm, let fcm { return fcm.send(request, completion: completion) }
         let moment = now()
+        guard request.provider == .apns, let pool = apns.first(where: { $0.environment == request.environment }) else {
+            return refuse("ProviderNotConfigured", moment, completion)
+        }
         guard let deviceToken = DeviceToken.normalised(request.deviceToken) else {
             return refuse("MalformedDeviceToken", moment, completion)
         }
-        if let reason = localRefusal(request) { return refuse(reason, moment, completion) }
+        if let reason = PushRules.refusal(request) { return refuse(reason, moment, completion) }
         let order = PendingPush.Order(
             request: request,
             deviceToken: deviceToken,
@@ -103,7 +122,7 @@ package final class PushTransport: Sendable {
             submittedAt: moment,
             completion: completion
         )
-        pool(request.environment).submit(order)
+        pool.submit(order)
     }
 
     /// Sends one push and waits for what becomes of it.
@@ -149,16 +168,7 @@ package final class PushTransport: Sendable {
     }
 
     private var pools: [any PushPool] {
-        let apple: [any PushPool] = [production, sandbox]
-        return apple + (fcm.map { [$0.pool] } ?? [])
-    }
-
-    private func pool(_ environment: PushEnvironment) -> APNsPool {
-        environment == .production ? production : sandbox
-    }
-
-    private func localRefusal(_ request: PushRequest) -> String? {
-        request.provider == .apns ? PushRules.refusal(request) : "ProviderNotConfigured"
+        apns + (fcm.map { [$0.pool] } ?? [])
     }
 
     private func refuse(

@@ -1,4 +1,7 @@
 import Foundation
+import FoundationNetworking
+import Kernel
+import Signing
 import Testing
 
 struct ConfigurationTests {
@@ -50,5 +53,50 @@ struct ConfigurationTests {
             #expect(output.contains(part), "\(output)")
             #expect(!output.contains("secret-word"))
         }
+    }
+
+    @Test func `a gateway starts without a credential for Apple, and says so where one is needed (G3)`() async throws {
+        try await Stage.run { stage in
+            var environment = stage.environment([
+                "GATEWAY_LISTEN": "127.0.0.1:0", "JWT_HS256_SECRET": String(repeating: "s", count: 32),
+                "JWT_ISSUER": "issuer", "JWT_AUDIENCE": "varsel",
+            ])
+            for name in environment.keys where name.hasPrefix("APNS_") && name != "APNS_TOPIC" {
+                environment[name] = nil
+            }
+            let token = "vsk_shop_" + String(repeating: "a", count: 43)
+            let credentials: JSONValue = [
+                [
+                    "id": "shop", "sha256": .string(Hex.encode(SHA256.hash(token))),
+                    "scopes": ["live-activities:write"],
+                ]
+            ]
+            let file = stage.folder.appendingPathComponent("credentials.json")
+            try credentials.text.write(to: file, atomically: true, encoding: .utf8)
+            environment["SERVICE_CREDENTIALS_FILE"] = file.path
+            let process = try ServiceProcess("api-gateway", environment: environment, folder: stage.folder)
+            defer { process.send(SIGKILL) }
+            try await stage.eventually("the gateway listens") { Self.port(process) != nil }
+            let port = try #require(Self.port(process))
+            let url = try #require(URL(string: "http://127.0.0.1:\(port)/api/v1/live-activities/order-1/update"))
+            var request = URLRequest(url: url, timeoutInterval: 10)
+            request.httpMethod = "POST"
+            request.setValue("Bearer \(token)", forHTTPHeaderField: "Authorization")
+            request.setValue("application/json", forHTTPHeaderField: "Content-Type")
+            request.httpBody = Data(#"{"contentState":{}}"#.utf8)
+            let (data, response) = try await URLSession.shared.data(for: request)
+            #expect((response as? HTTPURLResponse)?.statusCode == 503)
+            #expect(String(decoding: data, as: UTF8.self).contains("push-not-configured"))
+        }
+    }
+
+    /// The port that a gateway says it listens on.
+    private static func port(_ process: ServiceProcess) -> Int? {
+        for line in process.output.split(separator: "\n") where line.contains("\"listening\"") {
+            if let value = try? JSONValue(parsing: Array(line.utf8)), let port = value["port"]?.integerValue {
+                return Int(port)
+            }
+        }
+        return nil
     }
 }

@@ -82,9 +82,18 @@ struct SchemaTests {
                 VALUES ('source', 'old', now() - interval '401 days', ''), ('source', 'new', now(), '')
                 """
             )
+            _ = try await database.pool.query(
+                """
+                INSERT INTO live_activity_sessions
+                    (stream_id, user_id, device_id, token, environment, topic, registered_at)
+                VALUES ('s', 'u', 'd', 'aa', 'production', 'app', now() - interval '49 hours'),
+                    ('s', 'u', 'e', 'bb', 'production', 'app', now() - interval '47 hours')
+                """
+            )
             _ = try await database.pool.query("DELETE FROM time_zones WHERE name = 'Europe/Oslo'")
             let report = try await Maintenance(pool: database.pool, messageMonths: 13, eventMonths: 6).run()
             #expect(report.cancellationsRemoved == 1)
+            #expect(report.liveActivitySessionsRemoved == 1)
             #expect(report.timeZonesAdded == 1)
             #expect(report.partitionsMade == 1)
             #expect(report.partitionsDropped == [old])

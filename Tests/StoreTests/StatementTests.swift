@@ -103,5 +103,21 @@ struct StatementTests {
             PersonalDataSQL.remove(erasure, passes: 1), PersonalDataSQL.claimDue(limit: 1, lease: 1),
             TimeZoneStore.known(""), TimeZoneStore.refresh,
         ] + PersonalTable.all.flatMap { [$0.exported?(user, 1, 0), $0.erased(user, now)].compactMap(\.self) }
+            + (try liveActivities(device, user))
+    }
+
+    private func liveActivities(_ device: DeviceRecord, _ user: UserID) throws -> [SQL] {
+        let stream = try #require(StreamID("s"))
+        let session = LiveActivitySession(streamID: stream, deviceID: "d", token: "t")
+        return [
+            DeviceSQL.saveOtherTokens(device, user: user, row: 1), LiveActivitySQL.removeOthers(session, user: user),
+            LiveActivitySQL.save(session, user: user, environment: .production, topic: "app"),
+            LiveActivitySQL.trim(user, keeping: 1),
+            LiveActivitySQL.remove(stream: stream, device: "d", of: user),
+            LiveActivitySQL.page(of: stream, users: nil, after: nil, limit: 1),
+            LiveActivitySQL.startTargets(of: [], eachAtMost: 1), LiveActivitySQL.end([], of: stream),
+            LiveActivitySQL.forgetStartTokens([]), PushTargetStore.wakeable(of: user, device: nil),
+            PushTargetStore.callable(of: user, device: nil), PushTargetStore.forgetCallTokens([]),
+        ]
     }
 }

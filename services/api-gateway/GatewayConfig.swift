@@ -33,7 +33,7 @@ struct GatewayConfig: Sendable {
         }
         trustedProxies = TrustedProxies(blocks)
         let platform = try reader.part(PlatformSettings.init(reading:))
-        let apns = try reader.part(APNsSettings.init(reading:))
+        let apns = try reader.part { try APNsSettings(reading: $0, isRequired: false) }
         let fcm = try reader.part(FCMSettings.init(reading:))
         let access = try reader.part(AccessSettings.init(reading:))
         try reader.finish()

@@ -22,7 +22,7 @@ struct Wiring: Sendable {
 
     private let platform: Platform
     private let eraser: UserEraser
-    private let developer: DeveloperTools?
+    private let direct: DirectTools
     private let credentials: ServiceCredentialStore
     private let server: HTTPServer
     private let operations: OperationsServer
@@ -39,9 +39,7 @@ struct Wiring: Sendable {
             databaseConnections: config.databaseConnections,
             telemetry: telemetry
         )
-        let developer = config.access.developerToken.map { _ in
-            DeveloperTools(config, platform: platform, telemetry: telemetry)
-        }
+        let direct = DirectTools(config, platform: platform, telemetry: telemetry)
         let credentials = try config.access.credentialStore(telemetry: telemetry)
         let eraser = UserEraser(
             store: PersonalDataStore(pool: platform.pool),
@@ -52,7 +50,7 @@ struct Wiring: Sendable {
         )
         let clock = SystemWallClock()
         let gateway = Gateway(
-            ports: Self.ports(platform, eraser, developer),
+            ports: Self.ports(platform, eraser, direct, isDeveloper: config.access.developerToken != nil),
             rules: GatewayRules(
                 registry: platform.registry,
                 catalog: config.platform.catalog,
@@ -96,12 +94,16 @@ struct Wiring: Sendable {
         self.telemetry = telemetry
         self.platform = platform
         self.eraser = eraser
-        self.developer = developer
+        self.direct = direct
         self.credentials = credentials
     }
 
-    private static func ports(_ platform: Platform, _ eraser: UserEraser, _ developer: DeveloperTools?) -> GatewayPorts
-    {
+    private static func ports(
+        _ platform: Platform,
+        _ eraser: UserEraser,
+        _ direct: DirectTools,
+        isDeveloper: Bool
+    ) -> GatewayPorts {
         let pool = platform.pool
         return GatewayPorts(
             devices: StoreDeviceDirectory(DeviceStore(pool: pool)),
@@ -112,7 +114,8 @@ struct Wiring: Sendable {
             idempotency: StoreIdempotencyLedger(IdempotencyStore(pool: pool)),
             stories: StoreMessageStories(StoryStore(pool: pool)),
             personalData: eraser,
-            developer: developer?.ports
+            developer: isDeveloper ? direct.developer : nil,
+            direct: direct.ports
         )
     }
 
@@ -158,7 +161,7 @@ struct Wiring: Sendable {
 
     func close() async {
         await operations.stop()
-        await developer?.close()
+        await direct.close()
         await platform.close()
     }
 }

@@ -6,16 +6,24 @@ import Signing
 
 /// How pushes reach Apple, from `APNS_…`.
 package struct APNsSettings: Sendable {
-    private let base: APNsConfiguration
+    private let base: APNsConfiguration?
     private let sharesToken: Bool
     /// For devices that name no bundle id.
     package let topic: String
     /// For devices that do not say which of Apple's services their token belongs to.
     package let environment: PushEnvironment
 
+    /// For a process that is of no use without a credential for Apple.
     package init(reading reader: ConfigReader) throws {
-        let identity =
-            reader.optionalFile("APNS_CERT_FILE").map(Identity.certificate) ?? .key(KeyFile(reading: reader))
+        try self.init(reading: reader, isRequired: true)
+    }
+
+    /// - Parameter isRequired: whether a process without any credential for Apple is of no use. One that is named by half is
+    ///   refused in any case.
+    package init(reading reader: ConfigReader, isRequired: Bool) throws {
+        let isNamed = ["APNS_KEY_FILE", "APNS_KEY_ID", "APNS_TEAM_ID"].contains { reader.optionalString($0) != nil }
+        var identity = reader.optionalFile("APNS_CERT_FILE").map(Identity.certificate)
+        if identity == nil, isRequired || isNamed { identity = .key(KeyFile(reading: reader)) }
         let password = reader.optionalSecret("APNS_CERT_PASSWORD")
         topic = reader.string("APNS_TOPIC", "Set the app's bundle id.")
         environment = reader.choice("APNS_ENVIRONMENT", default: PushEnvironment.production)
@@ -27,8 +35,9 @@ package struct APNsSettings: Sendable {
         sharesToken = reader.bool("APNS_SHARE_TOKEN", default: true)
         try reader.finish()
         let trust = try trustFile.map { String(decoding: try FileContents.bytes($0), as: UTF8.self) }
-        var configuration =
+        var configuration: APNsConfiguration? =
             switch identity {
+            case nil: nil
             case .certificate(let file):
                 APNsConfiguration(
                     certificate: try Self.certificate(file, password),
@@ -45,15 +54,19 @@ package struct APNsSettings: Sendable {
                     trustedPEM: trust
                 )
             }
-        configuration.connections = connections
-        configuration.pace = pace
+        configuration?.connections = connections
+        configuration?.pace = pace
         base = configuration
     }
 
-    /// What a transport needs; the provider token is shared through this Redis unless `APNS_SHARE_TOKEN` is off.
-    package func configuration(sharing redis: RedisClient) -> APNsConfiguration {
+    /// Whether there is a credential for Apple.
+    package var isConfigured: Bool { base != nil }
+
+    /// What a transport needs, `nil` without a credential; the provider token is shared through this Redis unless
+    /// `APNS_SHARE_TOKEN` is off.
+    package func configuration(sharing redis: RedisClient) -> APNsConfiguration? {
         var configuration = base
-        if sharesToken { configuration.vault = RedisTokenVault(redis: redis) }
+        if sharesToken { configuration?.vault = RedisTokenVault(redis: redis) }
         return configuration
     }
 

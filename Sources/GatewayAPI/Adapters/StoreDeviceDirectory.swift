@@ -33,7 +33,8 @@ extension DeviceRecord {
             topic: device.topic,
             permission: device.permission.map(Permission.init),
             timezone: device.timezone,
-            pushToStartToken: device.pushToStartToken
+            pushToStartToken: device.pushToStartToken,
+            voipToken: device.voipToken
         )
     }
 }

@@ -49,6 +49,10 @@ package struct Schema: Sendable, Equatable {
         ])
     }
 
+    static func number(_ description: String? = nil) -> Schema {
+        Schema([JSONMember("type", "number"), describing(description)])
+    }
+
     static func flag(_ description: String? = nil) -> Schema {
         Schema([JSONMember("type", "boolean"), describing(description)])
     }

@@ -20,6 +20,8 @@ package struct DeviceRegistration: Sendable, Equatable {
     package var permission: PermissionStatus?
     package var timezone: String?
     package var pushToStartToken: String?
+    /// The PushKit token for calls.
+    package var voipToken: String?
 
     package init(
         deviceID: String?,
@@ -30,7 +32,8 @@ package struct DeviceRegistration: Sendable, Equatable {
         topic: String,
         permission: PermissionStatus?,
         timezone: String?,
-        pushToStartToken: String?
+        pushToStartToken: String?,
+        voipToken: String? = nil
     ) {
         self.deviceID = deviceID
         self.provider = provider
@@ -41,6 +44,7 @@ package struct DeviceRegistration: Sendable, Equatable {
         self.permission = permission
         self.timezone = timezone
         self.pushToStartToken = pushToStartToken
+        self.voipToken = voipToken
     }
 }
 

@@ -26,6 +26,7 @@ extension DeviceRegistration {
         let permission = body.choice("permissionStatus", PermissionStatus.self)
         let timezone = body.text("timezone", limit: 64)
         let pushToStart = body.text("liveActivityPushToStartToken", limit: PushToken.limit)
+        let voip = body.text("voipToken", limit: PushToken.limit)
         if let given, provider == .apns, !given.isEmpty, PushToken.provider(of: given) != .apns {
             body.report("token", "must be an APNs token: an even number of at least 64 hexadecimal digits")
         }
@@ -42,7 +43,8 @@ extension DeviceRegistration {
             topic: topic.nonEmpty ?? defaults.topic,
             permission: permission ?? (token == nil ? nil : .granted),
             timezone: timezone.nonEmpty,
-            pushToStartToken: pushToStart.nonEmpty
+            pushToStartToken: pushToStart.nonEmpty.map { PushToken.normalised($0, PushToken.provider(of: $0)) },
+            voipToken: voip.nonEmpty.map { PushToken.normalised($0, PushToken.provider(of: $0)) }
         )
     }
 }

@@ -29,10 +29,14 @@ struct IdempotencyKey: Equatable, Sendable {
     }
 }
 
-/// What makes two requests the same: method, route and the body's content, whatever its spacing and order of names.
+/// What makes two requests the same: method, route with its parameters and the body's content, whatever its spacing and order
+/// of names.
 enum RequestFingerprint {
     static func of(_ request: HTTPRequest, _ body: JSONValue) -> String {
-        Hex.encode(SHA256.hash("\(request.method.rawValue) \(request.route)\n\(canonical(body).text)"))
+        let parameters = request.parameters.sorted { $0.key < $1.key }.map { " \($0.key)=\($0.value)" }.joined()
+        return Hex.encode(
+            SHA256.hash("\(request.method.rawValue) \(request.route)\(parameters)\n\(canonical(body).text)")
+        )
     }
 
     private static func canonical(_ value: JSONValue) -> JSONValue {

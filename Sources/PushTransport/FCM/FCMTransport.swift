@@ -49,6 +49,9 @@ final class FCMTransport: Sendable {
         for (name, help, read) in gauges {
             telemetry.metrics.gauge(name, help: help) { [weak pool] in Double(pool.map(read) ?? 0) }
         }
+        telemetry.metrics.gauge("fcm_problem", help: "1 while pushes are kept from being sent.") { [weak pool] in
+            pool?.problem == nil ? 0 : 1
+        }
     }
 
     /// Sends one push. `completion` is called exactly once, on any thread, and must not block.

@@ -20,7 +20,13 @@ package struct DeviceRecord: Sendable, Equatable {
     package var permission: Permission?
     /// An IANA name. One that the database does not know changes nothing.
     package var timezone: String?
+    /// Starts Live Activities on the device (iOS 17.2 and later).
     package var pushToStartToken: String?
+    /// The PushKit token for calls.
+    package var voipToken: String?
+
+    /// Whether the device told a token beside the one for notifications.
+    var hasOtherTokens: Bool { pushToStartToken != nil || voipToken != nil }
 
     package init(
         deviceID: String?,
@@ -31,7 +37,8 @@ package struct DeviceRecord: Sendable, Equatable {
         topic: String,
         permission: Permission? = nil,
         timezone: String? = nil,
-        pushToStartToken: String? = nil
+        pushToStartToken: String? = nil,
+        voipToken: String? = nil
     ) {
         self.deviceID = deviceID
         self.provider = provider
@@ -42,5 +49,6 @@ package struct DeviceRecord: Sendable, Equatable {
         self.permission = permission
         self.timezone = timezone
         self.pushToStartToken = pushToStartToken
+        self.voipToken = voipToken
     }
 }

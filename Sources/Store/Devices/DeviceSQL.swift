@@ -11,10 +11,9 @@ package enum DeviceSQL {
     /// It leaves rows of other users alone. Where the token is another user's, `saveByDevice` violates its uniqueness and everything
     /// is undone.
     package static func registration(_ device: DeviceRecord, user: UserID) -> [SQL] {
-        [
-            lockedPreferences(of: user), removeOwn(device, user: user), saveByDevice(device, user: user),
-            refresh(user, zone: device.timezone),
-        ]
+        [lockedPreferences(of: user), removeOwn(device, user: user), saveByDevice(device, user: user)]
+            + (device.hasOtherTokens ? [saveOtherTokens(device, user: user, row: nil)] : [])
+            + [refresh(user, zone: device.timezone)]
     }
 
     /// Locks the user's preferences as FOR UPDATE does, and makes them first where there are none: a row whose update is not wanted
@@ -82,20 +81,27 @@ package enum DeviceSQL {
     }
 
     /// Removes rows that hold the token but are not the row that the device is about to have. Without a device id, the user's
-    /// own row with the token and one tied to nobody are taken over instead.
+    /// own row with the token and one tied to nobody are taken over instead. Live Activities of another user on the phone go
+    /// with that user's row.
     static func removeOthers(_ device: DeviceRecord, user: UserID) -> SQL {
         """
-        DELETE FROM devices
-        WHERE provider = \(device.provider.rawValue) AND topic = \(device.topic)
-          AND environment = \(device.environment.rawValue)
-          AND md5(token) = md5(\(device.token)) AND token = \(device.token)
-          AND (user_id, device_id) IS DISTINCT FROM (\(user.rawValue), \(device.deviceID))
-          AND (\(device.deviceID) IS NOT NULL OR user_id <> \(user.rawValue))
-        RETURNING user_id
+        WITH removed AS (
+            DELETE FROM devices
+            WHERE provider = \(device.provider.rawValue) AND topic = \(device.topic)
+              AND environment = \(device.environment.rawValue)
+              AND md5(token) = md5(\(device.token)) AND token = \(device.token)
+              AND (user_id, device_id) IS DISTINCT FROM (\(user.rawValue), \(device.deviceID))
+              AND (\(device.deviceID) IS NOT NULL OR user_id <> \(user.rawValue))
+            RETURNING user_id, device_id
+        ), sessions AS (
+            DELETE FROM live_activity_sessions s USING removed r
+            WHERE s.user_id = r.user_id AND s.device_id = r.device_id AND r.user_id <> \(user.rawValue)
+        )
+        SELECT user_id FROM removed
         """
     }
 
-    /// The statement that makes or changes the user's device, `nil` when nothing names one.
+    /// The statement that makes or changes the user's device and tells the row's id, `nil` when nothing names one.
     static func save(_ device: DeviceRecord, user: UserID) -> SQL? {
         switch (device.token, device.deviceID) {
         case (.some, .some): saveByDevice(device, user: user)
@@ -118,6 +124,7 @@ package enum DeviceSQL {
             timezone = coalesce(EXCLUDED.timezone, d.timezone),
             push_to_start_token = coalesce(EXCLUDED.push_to_start_token, d.push_to_start_token),
             registered_at = now(), updated_at = now(), invalidated_at = NULL, invalid_reason = NULL
+        RETURNING id
         """
     }
 
@@ -133,6 +140,7 @@ package enum DeviceSQL {
             timezone = coalesce(EXCLUDED.timezone, d.timezone),
             push_to_start_token = coalesce(EXCLUDED.push_to_start_token, d.push_to_start_token),
             registered_at = now(), updated_at = now(), invalidated_at = NULL, invalid_reason = NULL
+        RETURNING id
         """
     }
 
@@ -149,6 +157,34 @@ package enum DeviceSQL {
             permission_status = coalesce(\(device.permission?.rawValue), d.permission_status),
             timezone = coalesce(EXCLUDED.timezone, d.timezone),
             push_to_start_token = coalesce(EXCLUDED.push_to_start_token, d.push_to_start_token), updated_at = now()
+        RETURNING id
+        """
+    }
+
+    /// Notes the other tokens that the device told: when, and that no other row has them, whoever it belongs to. They are the
+    /// phone's, and the phone has changed hands.
+    /// - Parameter row: the row that was saved; `nil` finds it by the device's own name.
+    static func saveOtherTokens(_ device: DeviceRecord, user: UserID, row: Int64?) -> SQL {
+        """
+        WITH own AS (
+            SELECT coalesce(\(row), (SELECT id FROM devices
+                WHERE user_id = \(user.rawValue) AND device_id = \(device.deviceID))) AS id
+        ), others AS (
+            UPDATE devices d
+            SET push_to_start_token = nullif(d.push_to_start_token, \(device.pushToStartToken)),
+                voip_token = nullif(d.voip_token, \(device.voipToken))
+            FROM own
+            WHERE d.id <> own.id
+              AND (md5(d.push_to_start_token) = md5(\(device.pushToStartToken))
+                    AND d.push_to_start_token = \(device.pushToStartToken)
+                OR md5(d.voip_token) = md5(\(device.voipToken)) AND d.voip_token = \(device.voipToken))
+        )
+        UPDATE devices d
+        SET push_to_start_registered_at =
+                CASE WHEN \(device.pushToStartToken) IS NULL THEN d.push_to_start_registered_at ELSE now() END,
+            voip_registered_at = CASE WHEN \(device.voipToken) IS NULL THEN d.voip_registered_at ELSE now() END,
+            voip_token = coalesce(\(device.voipToken), d.voip_token)
+        FROM own WHERE d.id = own.id
         """
     }
 
@@ -167,9 +203,18 @@ package enum DeviceSQL {
         """
     }
 
+    /// Removes a device with its Live Activities: nothing more of the user is shown on it.
     static func remove(token: String, provider: PushProvider, of user: UserID) -> SQL {
         """
-        DELETE FROM devices WHERE user_id = \(user.rawValue) AND provider = \(provider.rawValue) AND token = \(token)
+        WITH removed AS (
+            DELETE FROM devices
+            WHERE user_id = \(user.rawValue) AND provider = \(provider.rawValue) AND token = \(token)
+            RETURNING device_id
+        ), sessions AS (
+            DELETE FROM live_activity_sessions s USING removed r
+            WHERE s.user_id = \(user.rawValue) AND s.device_id = r.device_id
+        )
+        SELECT device_id FROM removed
         """
     }
 

@@ -73,7 +73,12 @@ package struct DeviceStore: Sendable {
                     guard users.contains(other) else { throw OwnerChanged() }
                 }
             }
-            if let statement = DeviceSQL.save(device, user: user) { _ = try await transaction.query(statement) }
+            if let statement = DeviceSQL.save(device, user: user) {
+                let saved = try await transaction.query(statement).first?.int64("id")
+                if let saved, device.hasOtherTokens {
+                    _ = try await transaction.query(DeviceSQL.saveOtherTokens(device, user: user, row: saved))
+                }
+            }
             _ = try await transaction.query(DeviceSQL.refresh(users, zone: device.timezone, of: user))
         }
     }
@@ -94,7 +99,7 @@ package struct DeviceStore: Sendable {
                 let removed = try await transaction.query(
                     DeviceSQL.remove(token: token, provider: provider, of: user)
                 )
-                guard removed.affected > 0 else { return }
+                guard !removed.isEmpty else { return }
                 _ = try await transaction.query(DeviceSQL.refresh(users, zone: nil, of: user))
             }
         }

@@ -57,6 +57,18 @@ struct PersonalTable: Sendable {
             }
         ),
         PersonalTable(
+            name: "live_activity_sessions",
+            exported: { user, limit, offset in
+                """
+                SELECT to_jsonb(t)::text AS line FROM live_activity_sessions t
+                WHERE user_id = \(user.rawValue) ORDER BY stream_id, device_id LIMIT \(limit) OFFSET \(offset)
+                """
+            },
+            erased: { user, before in
+                "DELETE FROM live_activity_sessions WHERE user_id = \(user.rawValue) AND registered_at < \(before)"
+            }
+        ),
+        PersonalTable(
             name: "devices",
             exported: { user, limit, offset in
                 """

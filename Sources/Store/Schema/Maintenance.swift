@@ -10,6 +10,7 @@ package struct Maintenance: Sendable {
         package var idempotencyKeysRemoved = 0
         package var cancellationsRemoved = 0
         package var schedulesRemoved = 0
+        package var liveActivitySessionsRemoved = 0
         package var timeZonesAdded = 0
     }
 
@@ -50,6 +51,10 @@ package struct Maintenance: Sendable {
         // What was due a week ago can neither be moved nor called back.
         report.schedulesRemoved = try await pool.query(
             "DELETE FROM scheduled_notifications WHERE due_at < now() - interval '7 days'"
+        ).affected
+        // An activity runs for eight hours at most and lies on the lock screen for four more.
+        report.liveActivitySessionsRemoved = try await pool.query(
+            "DELETE FROM live_activity_sessions WHERE registered_at < now() - interval '2 days'"
         ).affected
         report.timeZonesAdded = try await TimeZoneStore(pool: pool).refresh()
         return report

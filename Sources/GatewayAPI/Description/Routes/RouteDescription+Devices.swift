@@ -63,6 +63,7 @@ extension RouteDescription {
         .optional("deviceId", plain("The app's own name for the device.", max: 256).orNull),
         .optional("timezone", plain("An IANA name; an unknown one changes nothing.", max: 64).orNull),
         .optional("liveActivityPushToStartToken", plain("ActivityKit's push-to-start token.", max: 4096).orNull),
+        .optional("voipToken", plain("The PushKit token, for calls.", max: 4096).orNull),
         .optional("permissionStatus", permissionStatus.orNull),
         .optional(
             "provider",

@@ -1,0 +1,43 @@
+import DeliveryAdapters
+import GatewayAPI
+import Notifications
+import Observability
+import PushTransport
+import Store
+
+/// The gateway's own way to Apple and Google: Live Activities, raw pushes and the development routes go past the queue.
+struct DirectTools: Sendable {
+    let ports: DirectPorts
+    let developer: DeveloperPorts
+    private let transport: PushTransport
+
+    init(_ config: GatewayConfig, platform: Platform, telemetry: Telemetry) {
+        // A provider that is away or refuses us stops two routes, and no reason to take the gateway out of service: its health
+        // is told by the metrics apns_problem and fcm_problem and by those routes themselves.
+        transport = PushTransport(
+            configuration: config.apns.configuration(sharing: platform.redis),
+            fcm: config.fcm.configuration,
+            telemetry: Telemetry(logger: telemetry.logger, metrics: telemetry.metrics)
+        )
+        let pool = platform.pool
+        var providers: Set<PushProvider> = []
+        if config.apns.isConfigured { providers.insert(.apns) }
+        if config.fcm.configuration != nil { providers.insert(.fcm) }
+        ports = DirectPorts(
+            push: transport,
+            providers: providers,
+            activities: StoreLiveActivities(LiveActivityStore(pool: pool)),
+            devices: StoreRawPushDirectory(PushTargetStore(pool: pool)),
+            tokens: TokenAdapter(store: DeviceStore(pool: pool))
+        )
+        developer = DeveloperPorts(
+            recipients: RecipientAdapter(store: RecipientStore(pool: pool)),
+            push: PushAdapter(transport: transport),
+            caps: LimiterCaps(platform.limiter)
+        )
+    }
+
+    func close() async {
+        await transport.close()
+    }
+}
