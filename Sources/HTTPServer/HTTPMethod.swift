@@ -7,4 +7,6 @@ package enum HTTPMethod: String, Sendable, Hashable, CaseIterable {
     case patch = "PATCH"
     case delete = "DELETE"
     case options = "OPTIONS"
+    /// Known, so that it is refused as the standard says (405); no route has it, because it would echo credentials.
+    case trace = "TRACE"
 }

@@ -109,7 +109,7 @@ struct RequestDesk: Sendable {
         }
         guard let method else { return admission("(refused)", .refused(.methodNotImplemented)) }
         if method == .options && head.target == "*" {
-            let allow = HTTPMethod.allCases.map(\.rawValue).joined(separator: ", ")
+            let allow = HTTPMethod.allCases.filter { $0 != .trace }.map(\.rawValue).joined(separator: ", ")
             return admission("*", .answered(HTTPResponse(status: 204, headers: ["allow": allow])))
         }
         guard let target = RequestTarget(head.target) else { return admission("(refused)", .refused(.badTarget)) }

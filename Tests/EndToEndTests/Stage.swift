@@ -134,7 +134,12 @@ final class Stage: Sendable {
     /// Starts a delivery worker.
     @discardableResult
     func startWorker(_ extra: [String: String] = [:]) throws -> ServiceProcess {
-        let process = try ServiceProcess("delivery-worker", environment: environment(extra), folder: folder)
+        try start("delivery-worker", extra)
+    }
+
+    /// Starts a service, which ends with the stage at the latest.
+    func start(_ service: String, _ extra: [String: String] = [:]) throws -> ServiceProcess {
+        let process = try ServiceProcess(service, environment: environment(extra), folder: folder)
         workers.add(process)
         return process
     }

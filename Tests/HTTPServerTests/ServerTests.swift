@@ -45,6 +45,7 @@ import Testing
 
     @Test(arguments: [
         ("GET /nothing", 404, "not-found"), ("PUT /hello", 405, "method-not-allowed"),
+        ("TRACE /hello", 405, "method-not-allowed"),
         ("BREW /hello", 501, "method-not-implemented"), ("GET /things/%zz", 400, "bad-request-target"),
         ("GET /things/%00", 400, "bad-request-target"), ("GET /things/%ff", 400, "bad-request-target"),
         ("GET /fails", 500, "internal-error"), ("GET /refuses", 422, "bad"), ("GET hello", 400, "bad-request-target"),

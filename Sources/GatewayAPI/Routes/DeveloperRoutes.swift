@@ -27,8 +27,11 @@ struct DeveloperRoutes: Sendable {
                 "test-consent",
                 .testConsent,
                 "Why each category would or would not reach the user, without side effects"
-            ) {
-                .data(try await diagnosis.diagnose($1, only: $0["category"]?.stringValue))
+            ) { body, user in
+                var fields = try BodyReader(body)
+                let category = fields.text("category", limit: 64)
+                try fields.finish()
+                return .data(try await diagnosis.diagnose(user, only: category))
             },
             endpoint("trigger-v2", .trigger, "Through bus and engine: mode deliver, generate or both") {
                 try await trigger($0, $1)

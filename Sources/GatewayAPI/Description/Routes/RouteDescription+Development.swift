@@ -35,7 +35,7 @@ extension RouteDescription {
     static let testConsent = development(
         "devTestConsent",
         "Changes nothing.",
-        members: [.optional("category", .text("One category instead of all.").orNull)],
+        members: [.optional("category", Schema.named("CategoryId").orNull)],
         answer: .data(
             200,
             "The verdict of every category at this moment.",

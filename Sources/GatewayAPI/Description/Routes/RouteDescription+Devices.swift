@@ -38,7 +38,14 @@ extension RouteDescription {
         "unregisterDevice",
         .devices,
         "At logout. Only the caller's own device goes; in every other case, without a valid token too, the answer is the same.",
-        parameters: [.path("token", .text(min: 1), "The push token.", example: "fcm-token")],
+        parameters: [
+            .path(
+                "token",
+                .text(min: 1, pattern: #"^[^\x00-\x1F\x7F]+$"#),
+                "The push token.",
+                example: "fcm-token"
+            )
+        ],
         answers: [Answer(204, "The caller has no device with this token.")]
     )
 
