@@ -52,12 +52,14 @@ extension RouteDescription {
         "listCategories",
         .preferences,
         "Everything a settings screen needs, in the user's language.",
-        parameters: [.query(
+        parameters: [
+            .query(
                 "language",
                 .text(pattern: #"^[^\x00-\x1F\x7F]*$"#),
                 "A BCP 47 tag instead of the user's own.",
                 example: "nb-NO"
-            )],
+            )
+        ],
         answers: [
             .data(
                 200,
