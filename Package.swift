@@ -14,6 +14,7 @@ let package = Package(
         .executable(name: "delivery-worker", targets: ["DeliveryWorker"]),
         .executable(name: "push-simulator", targets: ["PushSimulatorService"]),
         .executable(name: "varselctl", targets: ["VarselCtl"]),
+        .executable(name: "reminder-producer", targets: ["ReminderProducer"]),
     ],
     targets: [
         // C libraries: a module map and a shim header, nothing else.
@@ -146,6 +147,15 @@ let package = Package(
             exclude: ["README.md"]
         ),
         .executableTarget(
+            name: "ReminderProducer",
+            dependencies: [
+                "ServiceRuntime", "Store", "Notifications", "NotificationContract", "NotificationBus",
+                "DeliveryAdapters", "Producers",
+            ],
+            path: "services/reminder-producer",
+            exclude: ["README.md"]
+        ),
+        .executableTarget(
             name: "VarselCtl",
             dependencies: [
                 "Kernel", "Observability", "ServiceRuntime", "RedisClient", "PostgresClient", "JobQueue", "Store",
@@ -257,7 +267,7 @@ let package = Package(
                 "Store", "PushTransport", "PushSimulator", "Signing", "HTTP2", "HTTPServer", "RedisClient",
                 "PostgresClient", "NotificationContract", "Kernel", "Observability", "TestSupport",
                 // Only so that the binaries the tests start are built with them.
-                "DeliveryWorker", "APIGateway", "PushSimulatorService", "VarselCtl",
+                "DeliveryWorker", "APIGateway", "PushSimulatorService", "VarselCtl", "ReminderProducer",
             ],
             exclude: ["Peers"]
         ),

@@ -17,6 +17,9 @@ package final class Platform: Sendable {
     /// Beyond this a process is not ready: it would deliver delayed notifications at the wrong time.
     private static let refusedOffset = Duration.seconds(30)
 
+    /// How long a large statement may take.
+    private static let largeStatementTimeout = Duration.seconds(300)
+
     package let settings: PlatformSettings
     package let pool: PostgresPool
     package let redis: RedisClient
@@ -33,19 +36,23 @@ package final class Platform: Sendable {
     /// - Parameters:
     ///   - processName: shown to the servers as the client's name.
     ///   - databaseConnections: the size of the pool.
+    ///   - hasLargeStatements: for a process whose statements are few and large, and whose tables grow under them. Each is planned
+    ///     anew, because a plan made for an empty table is a bad one for a full one, and may take minutes.
     /// - Throws: `ConfigError` for what an operator must mend (the process ends with 78), other errors for servers that are
     ///   away.
     package init(
         settings: PlatformSettings,
         processName: String,
         databaseConnections: Int,
+        hasLargeStatements: Bool = false,
         telemetry: Telemetry
     ) async throws {
         self.settings = settings
         self.telemetry = telemetry
         var poolOptions = PostgresPool.Options()
         poolOptions.size = databaseConnections
-        poolOptions.prepare = settings.preparesStatements
+        poolOptions.prepare = settings.preparesStatements && !hasLargeStatements
+        if hasLargeStatements { poolOptions.statementTimeout = Self.largeStatementTimeout }
         poolOptions.applicationName = processName
         pool = PostgresPool(url: settings.database, options: poolOptions, telemetry: telemetry)
         redis = RedisClient(

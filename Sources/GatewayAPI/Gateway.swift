@@ -14,6 +14,7 @@ package struct GatewayPorts: Sendable {
     package var idempotency: any IdempotencyLedger
     package var stories: any MessageStories
     package var personalData: any PersonalData
+    package var activity: any ActivityLog
     /// What development routes need; `nil` where they do not exist.
     package var developer: DeveloperPorts?
     /// What Live Activities and raw pushes need; `nil` where they do not exist.
@@ -28,6 +29,7 @@ package struct GatewayPorts: Sendable {
         idempotency: any IdempotencyLedger,
         stories: any MessageStories,
         personalData: any PersonalData,
+        activity: any ActivityLog,
         developer: DeveloperPorts?,
         direct: DirectPorts? = nil
     ) {
@@ -39,6 +41,7 @@ package struct GatewayPorts: Sendable {
         self.idempotency = idempotency
         self.stories = stories
         self.personalData = personalData
+        self.activity = activity
         self.developer = developer
         self.direct = direct
     }
@@ -123,6 +126,7 @@ package struct Gateway: Sendable {
         endpoints += ScheduleRoutes(book: ports.schedules, door: ports.door, clock: clock, ids: ids).endpoints
         endpoints += ExplainRoutes(stories: ports.stories).endpoints
         endpoints += PersonalDataRoutes(data: ports.personalData, clock: clock).endpoints
+        endpoints += ActivityRoutes(log: ports.activity, clock: clock).endpoints
         if let direct = ports.direct {
             let idempotency = IdempotentRequests(ledger: ports.idempotency, ids: ids, telemetry: telemetry)
             endpoints += Self.directEndpoints(direct, rules, idempotency, clock, telemetry)

@@ -77,7 +77,7 @@ package struct NotificationBus: Sendable {
                 FieldProblem(pointer: "\(pointer)/category", reason: "invalid_category", message: error.description)
             )
         }
-        if case .literal(let body) = request.job.text, !body.contains(where: { !$0.isWhitespace }) {
+        if case .literal(let body) = request.job.text, body.isBlank {
             problems.append(
                 FieldProblem(pointer: "\(pointer)/body", reason: "invalid_body", message: "must not be empty")
             )

@@ -44,7 +44,7 @@ package struct NotificationParser: Sendable {
             userID: userID,
             category: category.id,
             text: text,
-            title: title,
+            title: title.map(OperatorText.init(writtenByOperator:)),
             deeplinkURL: deeplink,
             metadata: metadata,
             sourceEntityID: source,
@@ -78,11 +78,12 @@ package struct NotificationParser: Sendable {
         guard let words = reader.text("body", limit: NotificationLimits.body, reason: "invalid_body") else {
             return nil
         }
-        guard words.contains(where: { !$0.isWhitespace }) else {
+        let written = OperatorText(writtenByOperator: words)
+        guard !written.isBlank else {
             reader.report("body", "invalid_body", "must not be empty")
             return nil
         }
-        return .literal(body: words)
+        return .literal(body: written)
     }
 
     private func catalogText(_ value: JSONValue, _ reader: inout FieldReader) -> NotificationText? {
@@ -108,7 +109,7 @@ package struct NotificationParser: Sendable {
             reader.report("text", "invalid_text", problem)
             return nil
         }
-        return .catalog(key: key, variables: variables)
+        return .catalog(key: key, variables: CatalogVariables(parsed: variables))
     }
 
     private func deeplink(_ reader: inout FieldReader) -> String? {

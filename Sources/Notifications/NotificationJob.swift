@@ -4,9 +4,9 @@ package import NotificationContract
 /// What a notification says: a key of the catalog with variables, or the words themselves.
 package enum NotificationText: Sendable, Equatable {
     /// Rendered at delivery, in the user's language.
-    case catalog(key: String, variables: [String: String])
+    case catalog(key: String, variables: CatalogVariables)
     /// Words that an operator, or a producer the operator trusts, wrote.
-    case literal(body: String)
+    case literal(body: OperatorText)
 }
 
 /// The data of a job on the queue `notification-deliver`: the arguments of `enqueueNotification`.
@@ -14,7 +14,7 @@ package struct NotificationJob: Sendable, Equatable {
     package var userID: UserID
     package var category: CategoryID
     package var text: NotificationText
-    package var title: String?
+    package var title: OperatorText?
     package var deeplinkURL: String?
     /// A JSON object that travels to the inbox and never into a push.
     package var metadata: JSONValue?
@@ -29,7 +29,7 @@ package struct NotificationJob: Sendable, Equatable {
         userID: UserID,
         category: CategoryID,
         text: NotificationText,
-        title: String? = nil,
+        title: OperatorText? = nil,
         deeplinkURL: String? = nil,
         metadata: JSONValue? = nil,
         sourceEntityID: String? = nil,
@@ -57,18 +57,20 @@ extension NotificationJob {
             writer.member("category", category.rawValue)
             switch text {
             case .literal(let body):
-                writer.member("body", body)
+                writer.member("body", body.words)
             case .catalog(let key, let variables):
                 writer.name("text")
                 writer.object { writer in
                     writer.member("key", key)
                     writer.name("variables")
                     writer.object { writer in
-                        for (name, value) in variables.sorted(by: { $0.key < $1.key }) { writer.member(name, value) }
+                        for (name, value) in variables.strings.sorted(by: { $0.key < $1.key }) {
+                            writer.member(name, value)
+                        }
                     }
                 }
             }
-            writer.member("title", optional: title)
+            writer.member("title", optional: title?.words)
             writer.member("deeplinkUrl", optional: deeplinkURL)
             if let metadata {
                 writer.name("metadata")

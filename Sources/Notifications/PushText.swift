@@ -23,21 +23,24 @@ package enum Placeholder: String, CaseIterable, Sendable {
 }
 
 extension Catalog {
+    /// The app's name as a title.
+    package var appTitle: OperatorText { OperatorText(writtenByOperator: appName) }
+
     /// The words of a notification in a user's language.
     ///
     /// A missing title is the category's own in that language, and the app's name where the catalog has none.
     package func pushText(
         _ text: NotificationText,
-        title: String?,
+        title: OperatorText?,
         category: Category,
         locale: ServerLocale
     ) -> PushText {
         let body: String
         switch text {
-        case .literal(let words): body = words
-        case .catalog(let key, let variables): body = tVar(key, locale, variables)
+        case .literal(let text): body = text.words
+        case .catalog(let key, let variables): body = tVar(key, locale, variables.strings)
         }
-        let given = title.flatMap { $0.contains { !$0.isWhitespace } ? $0 : nil }
+        let given = title.flatMap { $0.isBlank ? nil : $0.words }
         let heading = given ?? (contains(category.titleKey) ? t(category.titleKey, locale) : appName)
         return PushText(title: heading, body: body)
     }

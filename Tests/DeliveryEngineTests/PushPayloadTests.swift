@@ -14,7 +14,12 @@ struct PushPayloadTests {
     private func payload(_ body: String, category: CategoryID = .lifecycle, entity: String? = nil) throws -> [UInt8] {
         let category = try CategoryRegistry.standard.category(category)
         let text = Catalog(texts: [:], appName: "App")
-            .pushText(.literal(body: body), title: "Title", category: category, locale: .english)
+            .pushText(
+                .literal(body: OperatorText(writtenByOperator: body)),
+                title: "Title",
+                category: category,
+                locale: .english
+            )
         return try PushPayload.alert(
             text: text,
             category: category,

@@ -181,7 +181,7 @@ final class Stage: Sendable {
         )
     }
 
-    func request(_ user: String, _ category: CategoryID = .reminder, body: String = "Hello") throws
+    func request(_ user: String, _ category: CategoryID = .reminder, body: OperatorText = "Hello") throws
         -> NotificationRequest
     {
         NotificationRequest(

@@ -25,7 +25,7 @@ import Testing
                 let answer = try await fixture.user(endpoint.method, path(endpoint), ["userId": "u1"])
                 #expect(answer.status == 401, "\(endpoint.path)")
                 checked += 1
-            case .user, .optionalUser: break
+            case .user, .optionalUser, .userOrService: break
             }
         }
         #expect(checked >= 9)

@@ -84,6 +84,10 @@ import Testing
                     switch operation.access {
                     case .service: try await fixture.service(operation.method, path, value)
                     case .user: try await fixture.user(operation.method, path, value)
+                    case .userOrService:
+                        value["activities"] == nil
+                            ? try await fixture.user(operation.method, path, value)
+                            : try await fixture.service(operation.method, path, value)
                     case .developer:
                         try await fixture.developer(String(path.split(separator: "/").last ?? ""), value)
                     default: try await fixture.send(operation.method, path, value)

@@ -79,6 +79,7 @@ struct GatewayFixture {
             idempotency: memory,
             stories: memory,
             personalData: memory,
+            activity: memory,
             developer: DeveloperPorts(recipients: memory, push: memory, caps: memory)
         )
     }

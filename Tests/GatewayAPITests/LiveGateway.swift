@@ -74,6 +74,7 @@ struct LiveGateway {
             idempotency: StoreIdempotencyLedger(IdempotencyStore(pool: pool)),
             stories: StoreMessageStories(StoryStore(pool: pool)),
             personalData: eraser(pool: pool, redis: redis, queue: queue, limiter: limiter),
+            activity: StoreActivityLog(ActivityStore(pool: pool)),
             developer: nil
         )
     }

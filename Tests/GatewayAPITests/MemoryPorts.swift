@@ -21,6 +21,7 @@ final class MemoryPorts: Sendable {
         var calledBack: [(ids: [MessageID], reason: String, event: DeliveryEvent?)] = []
         var records: [String: (fingerprint: String, ids: [MessageID], answer: RecordedAnswer?, isFree: Bool)] = [:]
         var stories: [MessageStory] = []
+        var activity: [ActivityReport] = []
         var recipient = Recipient(weekKey: "2026-W49")
         var usage = CapUsage(categories: [:], global: 0)
         var cleared: [UserID] = []
@@ -256,6 +257,13 @@ extension MemoryPorts: PersonalData {
         try check()
         state.withLock { $0.erased.append(user) }
         return RequestedErasure(userID: user, requestedAt: now, completesAt: now + .seconds(60))
+    }
+}
+
+extension MemoryPorts: ActivityLog {
+    func record(_ reports: [ActivityReport]) async throws {
+        try check()
+        state.withLock { $0.activity += reports }
     }
 }
 

@@ -33,6 +33,15 @@ import Testing
         let answer = try await live.fixture.service(.post, Self.notifications, now, key: "b")
         let id = try #require(answer.data["messageId"]?.stringValue.flatMap { MessageID($0) })
         try await write(id, live)
+        _ = try await live.database.pool.query(
+            "INSERT INTO user_activity VALUES (\(user), now() - interval '1 hour', 'Europe/Oslo')"
+        )
+        _ = try await live.database.pool.query(
+            """
+            INSERT INTO reminder_weeks
+            VALUES (\(user), '2026-W48', \(id.bits), 1, 'enqueued', now() - interval '1 hour')
+            """
+        )
     }
 
     /// A row and an event, as the engine writes them for a job that was created before the erasure.
@@ -97,8 +106,8 @@ import Testing
             let before = try await traces(live)
             #expect(
                 Set(before) == [
-                    "caps", "devices", "job", "notification_events", "notification_messages",
-                    "scheduled_notifications", "user_notification_preferences",
+                    "caps", "devices", "job", "notification_events", "notification_messages", "reminder_weeks",
+                    "scheduled_notifications", "user_activity", "user_notification_preferences",
                 ]
             )
             #expect(try await live.lines("SELECT key AS line FROM idempotency_keys").count == 2)

@@ -29,7 +29,7 @@ struct NotificationBusTests {
         }
     }
 
-    private func request(_ category: CategoryID, body: String = "Hi") throws -> NotificationRequest {
+    private func request(_ category: CategoryID, body: OperatorText = "Hi") throws -> NotificationRequest {
         let user = try #require(UserID("u1"))
         return NotificationRequest(job: NotificationJob(userID: user, category: category, text: .literal(body: body)))
     }

@@ -36,8 +36,13 @@ struct NotificationParserTests {
             "variables":{"tierName":"Pro","expiryDate":"1 May"}}}
             """
         let job = try parser.parse(JSONValue(parsing: json))
+        let day = try #require(PlaceholderValue(date: "1 May"))
         #expect(
-            job.text == .catalog(key: "lifecycle.expiring", variables: ["tierName": "Pro", "expiryDate": "1 May"])
+            job.text
+                == .catalog(
+                    key: "lifecycle.expiring",
+                    variables: [.tierName: PlaceholderValue(name: "Pro"), .expiryDate: day]
+                )
         )
     }
 

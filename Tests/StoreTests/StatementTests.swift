@@ -102,8 +102,30 @@ struct StatementTests {
             PersonalDataSQL.recentWeeks, PersonalDataSQL.finishPass(erasure, interval: 1),
             PersonalDataSQL.remove(erasure, passes: 1), PersonalDataSQL.claimDue(limit: 1, lease: 1),
             TimeZoneStore.known(""), TimeZoneStore.refresh,
-        ] + PersonalTable.all.flatMap { [$0.exported?(user, 1, 0), $0.erased(user, now)].compactMap(\.self) }
-            + (try liveActivities(device, user))
+            ActivityStore.record([.init(userID: user, at: now)]), ActivityStore.read(user), ActivityStore.mendZones,
+        ]
+            + PersonalTable.all.flatMap { [$0.exported?(user, 1, 0), $0.erased(user, now)].compactMap(\.self) }
+            + reminders(user, id, now) + (try liveActivities(device, user))
+    }
+
+    private func reminders(_ user: UserID, _ id: MessageID, _ now: Timestamp) -> [SQL] {
+        let zone = ReminderZone(name: "UTC", localMinute: 0, weekKey: "", hour: "")
+        let search = ReminderSearch(
+            zone: zone,
+            now: now,
+            after: now,
+            upTo: now,
+            category: "c",
+            isEnabledByDefault: true
+        )
+        let claim = ReminderClaim(userID: user, weekKey: "", messageID: id, step: 1)
+        return [
+            ReminderSQL.zones(at: now), ReminderSQL.due(search, behind: nil, limit: 1),
+            ReminderSQL.claim([claim], at: now), ReminderSQL.markEnqueued([("u", "")]),
+            ReminderSQL.takeUp(claimedBefore: now, zones: [zone], now: now, limit: 1),
+            ReminderSQL.release(category: "c", now: now), ReminderSQL.census(search, open: [zone]),
+            ReminderSQL.removeOld,
+        ]
     }
 
     private func liveActivities(_ device: DeviceRecord, _ user: UserID) throws -> [SQL] {

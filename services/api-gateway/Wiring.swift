@@ -114,6 +114,7 @@ struct Wiring: Sendable {
             idempotency: StoreIdempotencyLedger(IdempotencyStore(pool: pool)),
             stories: StoreMessageStories(StoryStore(pool: pool)),
             personalData: eraser,
+            activity: StoreActivityLog(ActivityStore(pool: pool)),
             developer: isDeveloper ? direct.developer : nil,
             direct: direct.ports
         )

@@ -40,6 +40,7 @@ extension Command {
                 idempotency keys removed: \(report.idempotencyKeysRemoved)
                 cancellations removed: \(report.cancellationsRemoved)
                 schedules removed: \(report.schedulesRemoved)
+                old reminder weeks removed: \(report.reminderWeeksRemoved)
                 """
             )
         }

@@ -26,7 +26,7 @@ enum Command: Equatable {
           varselctl maintain                       make partitions ahead and drop old ones (daily)
           varselctl explain <messageId | userId> [--limit N]
                                                    what became of a message, or of a user's newest ones, and why
-          varselctl config check [SERVICE]         check the configuration of api-gateway and delivery-worker
+          varselctl config check [SERVICE]         check the configuration of a service, or of all
           varselctl queue stats                    what is in the queue, how old it is, who works on it
           varselctl queue check [--repair-ghosts]  compare the queue's states with its keys; take ids without a job out
           varselctl queue pause | resume           stop workers from taking jobs, and let them go on

@@ -8,6 +8,8 @@ package enum Access: Sendable, Equatable {
     case user
     /// A backend's service credential with the scope.
     case service(Scope)
+    /// A user's access token, or a backend's service credential with the scope.
+    case userOrService(Scope)
     /// A person with the development token; the user comes from an access token beside it, or from the body.
     case developer
 }

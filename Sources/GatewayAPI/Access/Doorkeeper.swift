@@ -38,6 +38,9 @@ package struct Doorkeeper: Sendable {
             throw bearer == .absent ? .unauthenticated : .invalidToken
         case .service(let scope):
             return .service(try service(bearer, scope: scope))
+        case .userOrService(let scope):
+            if let user = user(bearer) { return .user(user) }
+            return .service(try service(bearer, scope: scope))
         case .developer:
             guard let developerDigest else { throw .noSuchPath }
             let given = headers.values("x-dev-token")

@@ -103,6 +103,8 @@ package struct OpenAPIDocument: Sendable {
         case .optionalUser: [["userToken": []], .object([])]
         case .user: [["userToken": []]]
         case .service(let scope): [["serviceCredential": [.string(scope.rawValue)]]]
+        case .userOrService(let scope):
+            [["userToken": []], ["serviceCredential": [.string(scope.rawValue)]]]
         case .developer: [["developerToken": []], ["developerToken": [], "userToken": []]]
         }
     }

@@ -45,6 +45,11 @@ enum Refusals {
                 .init(401, ["unauthenticated", "invalid-token"], "A service credential is missing or not valid here."),
                 .init(403, ["insufficient-scope"], "The credential lacks the scope, or a user's token was sent."),
             ]
+        case .userOrService:
+            [
+                .init(401, ["unauthenticated", "invalid-token"], "Neither a valid access token nor a service credential."),
+                .init(403, ["insufficient-scope"], "The credential lacks the scope."),
+            ]
         case .developer:
             [
                 .init(

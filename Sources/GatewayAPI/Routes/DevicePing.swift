@@ -35,7 +35,7 @@ package struct DevicePing: Sendable {
         let payload = try PushPayload.alert(
             text: catalog.pushText(
                 .literal(body: "Ping"),
-                title: catalog.appName,
+                title: catalog.appTitle,
                 category: category,
                 locale: .english
             ),

@@ -69,6 +69,30 @@ struct PersonalTable: Sendable {
             }
         ),
         PersonalTable(
+            name: "user_activity",
+            exported: { user, limit, offset in
+                """
+                SELECT to_jsonb(t)::text AS line FROM user_activity t
+                WHERE user_id = \(user.rawValue) LIMIT \(limit) OFFSET \(offset)
+                """
+            },
+            erased: { user, before in
+                "DELETE FROM user_activity WHERE user_id = \(user.rawValue) AND last_activity_at < \(before)"
+            }
+        ),
+        PersonalTable(
+            name: "reminder_weeks",
+            exported: { user, limit, offset in
+                """
+                SELECT to_jsonb(t)::text AS line FROM reminder_weeks t
+                WHERE user_id = \(user.rawValue) ORDER BY week_key LIMIT \(limit) OFFSET \(offset)
+                """
+            },
+            erased: { user, before in
+                "DELETE FROM reminder_weeks WHERE user_id = \(user.rawValue) AND claimed_at < \(before)"
+            }
+        ),
+        PersonalTable(
             name: "devices",
             exported: { user, limit, offset in
                 """

@@ -11,6 +11,8 @@ package struct Maintenance: Sendable {
         package var cancellationsRemoved = 0
         package var schedulesRemoved = 0
         package var liveActivitySessionsRemoved = 0
+        package var reminderWeeksRemoved = 0
+        package var zonesMended = 0
         package var timeZonesAdded = 0
     }
 
@@ -56,6 +58,8 @@ package struct Maintenance: Sendable {
         report.liveActivitySessionsRemoved = try await pool.query(
             "DELETE FROM live_activity_sessions WHERE registered_at < now() - interval '2 days'"
         ).affected
+        report.reminderWeeksRemoved = try await pool.query(ReminderSQL.removeOld).affected
+        report.zonesMended = try await pool.query(ActivityStore.mendZones).affected
         report.timeZonesAdded = try await TimeZoneStore(pool: pool).refresh()
         return report
     }
