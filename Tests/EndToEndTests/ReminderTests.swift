@@ -1,6 +1,8 @@
 import Foundation
+import JobQueue
 import Kernel
 import PostgresClient
+import PushSimulator
 import TestSupport
 import Testing
 

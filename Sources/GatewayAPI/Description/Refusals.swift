@@ -47,7 +47,11 @@ enum Refusals {
             ]
         case .userOrService:
             [
-                .init(401, ["unauthenticated", "invalid-token"], "Neither a valid access token nor a service credential."),
+                .init(
+                    401,
+                    ["unauthenticated", "invalid-token"],
+                    "Neither a valid access token nor a service credential."
+                ),
                 .init(403, ["insufficient-scope"], "The credential lacks the scope."),
             ]
         case .developer:

@@ -29,7 +29,7 @@ extension RouteDescription {
                     "backend",
                     [
                         "activities": [
-                            ["userId": "user-1", "type": "entry", "occurredAt": "2026-12-01T09:30:00Z"],
+                            ["userId": "user-1", "type": "entry", "occurredAt": "2026-11-30T09:30:00Z"],
                             ["userId": "user-2", "type": "impulse"],
                         ]
                     ]
