@@ -34,6 +34,10 @@ package struct OperationsServer: Sendable {
 
     /// The routes alone, for tests and for in-process use.
     package static func router(telemetry: Telemetry, liveness: @escaping @Sendable () -> String? = { nil }) -> Router {
+        telemetry.metrics.gauge("process_ready", help: "1 while every condition of readiness holds.") {
+            [health = telemetry.health] in
+            health.isReady ? 1 : 0
+        }
         var router = Router()
         router.on(.get, "/metrics") { _ in
             HTTPResponse(

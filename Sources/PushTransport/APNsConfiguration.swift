@@ -17,6 +17,8 @@ package struct APNsConfiguration: Sendable {
     package var vault: (any ProviderTokenVault)?
     /// Overrides both of Apple's hosts: for a simulator or a proxy.
     package var host: String?
+    /// What is looked up instead of the host before each connection; `nil` for the host itself.
+    package var lookUpName: (@Sendable (_ host: String) -> String)?
     /// 443, or 2197 where a firewall lets APNs out but not the rest of the web.
     package var port: Int
     /// PEM of the certificates that vouch for the host, instead of the system's.

@@ -10,6 +10,7 @@ extension APNsPool {
         guard !state.withLock({ $0.machine.isClosing }) else { return }
         var options = HTTP2ClientOptions()
         options.connectTimeout = configuration.connectTimeout
+        options.lookUpName = configuration.lookUpName
         options.maxConcurrentStreams = max(configuration.streams, 1)
         options.keptHeaders = APNsRequest.answerHeaders
         options.stallAfter = .seconds(10)
@@ -91,7 +92,10 @@ extension APNsPool {
             if state.machine.isUnreachable {
                 return "APNs cannot be reached: \(state.connectProblem ?? "no reason given")"
             }
-            return state.breaker.isOpen ? "too many bad device tokens: check APNS_ENVIRONMENT and the topic" : nil
+            let open = state.breakers.open
+            guard !open.isEmpty else { return nil }
+            return
+                "too many bad device tokens for \(open.joined(separator: ", ")): check APNS_ENVIRONMENT and the topic"
         }
     }
 
@@ -105,14 +109,17 @@ extension APNsPool {
         telemetry.health.set(healthName, problem: problem)
     }
 
-    func report(_ change: DeadTokenBreaker.Change) {
+    func report(_ change: DeadTokenBreaker.Change, topic: String) {
         switch change {
         case .none: return
         case .opened:
             metrics.breakerOpened.increment()
-            logger.error("too many device tokens are called bad: check APNS_ENVIRONMENT and the topic; none is removed")
+            logger.error(
+                "too many device tokens are called bad: check APNS_ENVIRONMENT and the topic; none is removed",
+                ["topic": .string(topic)]
+            )
         case .closed:
-            logger.info("device tokens are believed again")
+            logger.info("device tokens are believed again", ["topic": .string(topic)])
         }
         reportHealth()
     }

@@ -25,19 +25,21 @@ extension APNsPool {
         let moment = now()
         var change = DeadTokenBreaker.Change.none
         run { state in
-            change = state.breaker.note(isBad: false)
+            change = state.breakers.note(isBad: false, topic: push.order.topic)
             let weight = push.order.weight
             return state.machine.ended(lane: lane, generation: generation, bytes: weight, .proven, now: moment)
         }
-        if change != .none { report(change) }
+        if change != .none { report(change, topic: push.order.topic) }
         finish(push, APNsAnswer.accepted(response), at: moment)
     }
 
     private func answered(_ push: PendingPush, _ answer: APNsAnswer, _ departure: Departure, generation: Int) {
         let (change, isOpen) = state.withLock { state in
-            (state.breaker.note(isBad: answer.action == .deadOrMisconfigured), state.breaker.isOpen)
+            let topic = push.order.topic
+            let change = state.breakers.note(isBad: answer.action == .deadOrMisconfigured, topic: topic)
+            return (change, state.breakers.isOpen(topic))
         }
-        if change != .none { report(change) }
+        if change != .none { report(change, topic: push.order.topic) }
         let decision = AnswerPolicy.decide(answer, moves: push.moves, breakerIsOpen: isOpen) {
             renewal(ofToken: departure.token)
         }
@@ -61,8 +63,9 @@ extension APNsPool {
         run { state in
             let moment = now()
             var actions: [PoolMachine.Action] = []
-            if decision.stopTopic != nil {
-                pause(topic: push.order.topic, until: moment + AnswerPolicy.topicPause, &state)
+            if let reason = decision.stopTopic {
+                let pause = TopicPause(reason: reason, until: moment + AnswerPolicy.topicPause)
+                actions += self.pause(topic: push.order.topic, pause, &state)
             }
             if decision.news == .refused, let live = state.live[lane], live.generation == generation {
                 // The peer has lowered its limit; the news of that comes only after this completion.
@@ -82,6 +85,11 @@ extension APNsPool {
             case .resend(let reason):
                 actions += state.machine.resend(push, reason: reason, now: moment)
             case .move(let reason):
+                // Another push of the topic may have found meanwhile that no connection helps.
+                if let outcome = Self.held(push.order.topic, &state, now: moment) {
+                    actions.append(.finish(push, outcome))
+                    break
+                }
                 var moved = push
                 moved.moves += 1
                 actions += state.machine.resend(moved, reason: reason, now: moment)

@@ -36,23 +36,29 @@ final class APNsPool: Sendable {
         let at: ContinuousClock.Instant
     }
 
+    /// A topic that Apple does not let us send to.
+    struct TopicPause {
+        let reason: String
+        let until: ContinuousClock.Instant
+    }
+
     struct State {
         var machine: PoolMachine
         /// By lane.
         var live: [Live?]
         /// Connections that were given up, until their last stream has ended.
         var retired: [ObjectIdentifier: HTTP2ClientConnection] = [:]
-        var breaker: DeadTokenBreaker
-        var pausedTopics: [String: ContinuousClock.Instant] = [:]
+        var breakers: DeadTokenBreakers
+        var pausedTopics: [String: TopicPause] = [:]
         var drainWaiters: [CheckedContinuation<Void, Never>] = []
         /// Why the newest attempt to connect failed.
         var connectProblem: String?
         /// By lane, the newest generation whose GOAWAY was heard.
         private var goneAway: [Int: Int] = [:]
 
-        init(machine: PoolMachine, breaker: DeadTokenBreaker) {
+        init(machine: PoolMachine, breakers: DeadTokenBreakers) {
             self.machine = machine
-            self.breaker = breaker
+            self.breakers = breakers
             live = Array(repeating: nil, count: machine.lanes.count)
         }
 
@@ -115,7 +121,7 @@ final class APNsPool: Sendable {
             share: configuration.breakerShare
         )
         state = Mutex(
-            State(machine: machine, breaker: DeadTokenBreaker(limits: breaker))
+            State(machine: machine, breakers: DeadTokenBreakers(limits: breaker))
         )
     }
 
@@ -133,12 +139,7 @@ final class APNsPool: Sendable {
         }
         if let atOnce { return carryOut(atOnce) }
         run { state in
-            if let until = state.pausedTopics[order.topic] {
-                if moment < until {
-                    return [.finish(push, .notSent(reason: "TopicDisallowed", after: until - moment))]
-                }
-                state.pausedTopics[order.topic] = nil
-            }
+            if let outcome = Self.held(order.topic, &state, now: moment) { return [.finish(push, outcome)] }
             return state.machine.submit(push, now: moment)
         }
     }
@@ -294,10 +295,21 @@ final class APNsPool: Sendable {
         }
     }
 
-    /// Stops sending to a topic for a while.
-    func pause(topic: String, until moment: ContinuousClock.Instant, _ state: inout State) {
+    /// Stops sending to a topic for a while. What waits for it goes back.
+    func pause(topic: String, _ pause: TopicPause, _ state: inout State) -> [PoolMachine.Action] {
         if state.pausedTopics.count >= Self.topicLimit { state.pausedTopics = [:] }
-        state.pausedTopics[topic] = moment
+        state.pausedTopics[topic] = pause
+        return state.machine.giveBack(topic: topic, reason: pause.reason, after: AnswerPolicy.topicPause)
+    }
+
+    /// What becomes of a push to a topic that is stopped, `nil` for one that may leave.
+    static func held(_ topic: String, _ state: inout State, now: ContinuousClock.Instant) -> PushOutcome? {
+        guard let pause = state.pausedTopics[topic] else { return nil }
+        guard now < pause.until else {
+            state.pausedTopics[topic] = nil
+            return nil
+        }
+        return .notSent(reason: pause.reason, after: pause.until - now)
     }
 }
 

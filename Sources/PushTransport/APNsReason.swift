@@ -16,6 +16,9 @@ enum AnswerAction: Sendable, Equatable {
     case throttle
     /// Nothing was delivered: send again at once on a new connection, one time.
     case resendElsewhere
+    /// The connection serves other topics or keys: as `resendElsewhere`, and when that does not help either, the topic is not this
+    /// key's.
+    case resendElsewhereOrStopTopic
     /// Mint a provider token if the current one is old enough, then send again on a new connection, one time.
     case renewToken
     /// Our account, key or clock is at fault: nothing is sent until the pause is over or somebody mends it.
@@ -84,7 +87,7 @@ enum APNsReason {
         ),
         Row(status: 403, reason: "MissingProviderToken", action: .stop, hint: "Apple wants a provider token here"),
         Row(status: 403, reason: "TopicMismatch", action: .stopTopic, hint: "the channel belongs to another topic"),
-        Row(status: 403, reason: "UnrelatedKeyIdInToken", action: .resendElsewhere, hint: "the key is not this team's"),
+        Row(status: 403, reason: "UnrelatedKeyIdInToken", action: .resendElsewhereOrStopTopic, hint: unrelatedKey),
         Row(status: 404, reason: "BadPath", action: .reject),
         Row(status: 405, reason: "MethodNotAllowed", action: .reject),
         Row(status: 410, reason: "ExpiredToken", action: .dead),
@@ -102,6 +105,7 @@ enum APNsReason {
         Row(status: 503, reason: "Shutdown", action: .retryElsewhere),
     ]
 
+    private static let unrelatedKey = "the key may not send to this topic: compare them in the developer account"
     private static let otherEnvironment = "the key belongs to the other environment: compare it with APNS_ENVIRONMENT"
     private static let goAwayLimit = 64
 

@@ -68,6 +68,12 @@ enum AnswerPolicy {
         case .resendElsewhere:
             guard moves == 0 else { return AnswerDecision(.finish(paused), .recycle, stop: reason) }
             return AnswerDecision(.move(reason: reason), .recycle)
+        case .resendElsewhereOrStopTopic:
+            guard moves == 0 else {
+                let outcome = PushOutcome.notSent(reason: reason, after: topicPause)
+                return AnswerDecision(.finish(outcome), .recycle, stopTopic: reason)
+            }
+            return AnswerDecision(.move(reason: reason), .recycle)
         case .renewToken:
             guard moves == 0, renew() == .renewed else {
                 return AnswerDecision(.finish(paused), .recycle, stop: reason)

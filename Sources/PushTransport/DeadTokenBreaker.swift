@@ -1,3 +1,31 @@
+/// One breaker a topic: a mix-up of one app says nothing of another one's tokens.
+struct DeadTokenBreakers: Sendable {
+    /// Further topics share one breaker.
+    private static let limit = 64
+
+    private let limits: DeadTokenBreaker.Limits
+    private var byTopic: [String: DeadTokenBreaker] = [:]
+
+    init(limits: DeadTokenBreaker.Limits) {
+        self.limits = limits
+    }
+
+    /// Notes an answer of the provider about a token of this topic.
+    mutating func note(isBad: Bool, topic: String) -> DeadTokenBreaker.Change {
+        byTopic[key(topic), default: DeadTokenBreaker(limits: limits)].note(isBad: isBad)
+    }
+
+    /// Whether tokens of this topic are not believed dead.
+    func isOpen(_ topic: String) -> Bool { byTopic[key(topic)]?.isOpen ?? false }
+
+    /// The topics whose tokens are not believed dead, in order.
+    var open: [String] { byTopic.filter { $0.value.isOpen }.keys.sorted() }
+
+    private func key(_ topic: String) -> String {
+        byTopic[topic] != nil || byTopic.count < Self.limit ? topic : ""
+    }
+}
+
 /// Watches the share of answers that call tokens bad. A mix-up of sandbox and production, or of two apps, makes every token
 /// bad at once; believing it would empty the device table.
 struct DeadTokenBreaker: Sendable {

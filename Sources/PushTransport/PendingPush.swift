@@ -79,6 +79,13 @@ struct WaitingLine: Sendable {
         return push
     }
 
+    /// Takes those that satisfy a condition; the rest keeps its order.
+    mutating func takeAll(where isWanted: (PendingPush) -> Bool) -> [PendingPush] {
+        let all = takeAll()
+        for push in all where !isWanted(push) { append(push) }
+        return all.filter(isWanted)
+    }
+
     mutating func takeAll() -> [PendingPush] {
         let all = slots[head...].compactMap { $0 }
         slots = []

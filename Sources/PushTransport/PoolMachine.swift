@@ -270,6 +270,11 @@ struct PoolMachine: Sendable {
         return waiting.takeAll().map { .finish($0, .notSent(reason: reason, after: length)) }
     }
 
+    /// Gives back what waits for one topic.
+    mutating func giveBack(topic: String, reason: String, after: Duration) -> [Action] {
+        waiting.takeAll { $0.order.topic == topic }.map { .finish($0, .notSent(reason: reason, after: after)) }
+    }
+
     /// Takes no more pushes and gives back those that wait.
     mutating func close() -> [Action] {
         isClosing = true

@@ -101,12 +101,15 @@ import Testing
         let client = client(OperationsServer.router(telemetry: telemetry))
         #expect(await client.send(.get, "/livez").status == 200)
         #expect(await client.send(.get, "/readyz").status == 200)
+        #expect(text(await client.send(.get, "/metrics")).contains("process_ready 1"))
         telemetry.health.set("redis", problem: "connection refused")
         let notReady = await client.send(.get, "/readyz")
         #expect(notReady.status == 503)
         #expect(text(notReady).contains(#""redis":"connection refused""#))
         telemetry.metrics.counter("things_total", help: "Things.").increment()
-        #expect(text(await client.send(.get, "/metrics")).contains("things_total 1"))
+        let metrics = text(await client.send(.get, "/metrics"))
+        #expect(metrics.contains("things_total 1"))
+        #expect(metrics.contains("process_ready 0"))
     }
 
     @Test func `operations listen on a port of their own`() async throws {

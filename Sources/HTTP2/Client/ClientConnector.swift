@@ -11,7 +11,8 @@ struct ClientConnector {
     /// Connects and completes TLS.
     func connect(deadline: MonotonicTime) throws(HTTP2Error) -> TLSChannel {
         let context = try TLSContext(client: tls)
-        let addresses = try AddressResolver.resolve(host: host, port: port, deadline: deadline)
+        let name = options.lookUpName?(host) ?? host
+        let addresses = try AddressResolver.resolve(host: name, port: port, deadline: deadline)
         let descriptor = try TCPConnector.connect(to: addresses, host: host, deadline: deadline)
         let channel = try TLSChannel(connecting: descriptor, context: context, host: tls.serverName ?? host)
         try handshake(channel, deadline: deadline)

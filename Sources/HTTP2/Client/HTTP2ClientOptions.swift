@@ -22,6 +22,9 @@ package struct HTTP2ClientOptions: Sendable {
     package var answerAfter: Duration?
     /// Silence on an idle connection after which a PING checks it; Apple suggests about an hour.
     package var idlePingAfter: Duration = .seconds(3_600)
+    /// Asked before each look-up for the name or address to look up instead of the host, whose certificate is still wanted; `nil` for
+    /// the host itself.
+    package var lookUpName: (@Sendable (_ host: String) -> String)?
 
     package init() {}
 }

@@ -148,10 +148,22 @@ struct AnswerPolicyTests {
         #expect(decision.fate == .finish(.notSent(reason: "Breaker\(reason)", after: .seconds(300))))
     }
 
-    @Test(arguments: ["ExpiredProviderToken", "UnrelatedKeyIdInToken"])
-    func `an answer is followed to another connection only once`(_ reason: String) {
+    @Test func `a key that no connection accepts for a topic stops that topic alone (A1)`() {
         let decision = AnswerPolicy.decide(
-            answer(403, #"{"reason":"\#(reason)"}"#),
+            answer(403, #"{"reason":"UnrelatedKeyIdInToken"}"#),
+            moves: 1,
+            breakerIsOpen: false,
+            renew: { .renewed }
+        )
+        #expect(decision.fate == .finish(.notSent(reason: "UnrelatedKeyIdInToken", after: .seconds(300))))
+        #expect(decision.stop == nil)
+        #expect(decision.stopTopic == "UnrelatedKeyIdInToken")
+    }
+
+    @Test(arguments: [(403, "ExpiredProviderToken"), (400, "IdleTimeout")])
+    func `an answer is followed to another connection only once`(_ status: Int, _ reason: String) {
+        let decision = AnswerPolicy.decide(
+            answer(status, #"{"reason":"\#(reason)"}"#),
             moves: 1,
             breakerIsOpen: false,
             renew: { .renewed }

@@ -176,6 +176,49 @@ struct TransportAnswerTests {
         }
     }
 
+    @Test func `a key that may not send to a topic is tried on one more connection, then that topic alone stops (A1)`()
+        async throws
+    {
+        try await PushBench.run(simulator: { $0.topics.insert(Self.secondTopic) }) { bench in
+            bench.simulator.addFault(
+                FaultRule(
+                    .refuse(status: 403, reason: "UnrelatedKeyIdInToken", timestamp: nil, retryAfter: nil),
+                    token: PushBench.token(1)
+                )
+            )
+            var request = PushBench.request(1)
+            request.topic = Self.secondTopic
+            let refused = PushOutcome.notSent(reason: "UnrelatedKeyIdInToken", after: .seconds(300))
+            #expect(await bench.transport.send(request) == refused)
+            #expect(bench.simulator.refusedCounts == ["UnrelatedKeyIdInToken": 2])
+            request = PushBench.request(3)
+            request.topic = Self.secondTopic
+            guard case .notSent("UnrelatedKeyIdInToken", _) = await bench.transport.send(request) else {
+                Issue.record("the topic was asked again")
+                return
+            }
+            #expect(await bench.send(2).isAccepted)
+            #expect(bench.transport.health.problems.isEmpty)
+        }
+    }
+
+    @Test func `many bad tokens of one topic say nothing of another's (E9)`() async throws {
+        try await PushBench.run(simulator: { $0.topics.insert(Self.secondTopic) }) { bench in
+            bench.simulator.addFault(
+                FaultRule(.refuse(status: 400, reason: "BadDeviceToken", timestamp: nil, retryAfter: nil))
+            )
+            for number in 0..<60 {
+                var request = PushBench.request(number)
+                request.topic = Self.secondTopic
+                _ = await bench.transport.send(request)
+            }
+            #expect(bench.transport.health.problems["production"]?.contains(Self.secondTopic) == true)
+            #expect(await bench.send(100) == .dead(reason: "BadDeviceToken", at: nil))
+        }
+    }
+
+    private static let secondTopic = "com.example.second"
+
     @Test func `many bad tokens at once are not believed`() async throws {
         try await PushBench.run { bench in
             bench.simulator.addFault(
@@ -194,7 +237,8 @@ struct TransportAnswerTests {
             #expect(held == 151)
             #expect(
                 bench.transport.health.problems == [
-                    "production": "too many bad device tokens: check APNS_ENVIRONMENT and the topic"
+                    "production":
+                        "too many bad device tokens for \(PushBench.topic): check APNS_ENVIRONMENT and the topic"
                 ]
             )
             #expect(bench.telemetry.metrics.counter("apns_breaker_opened_total", help: "").current == 1)
