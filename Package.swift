@@ -159,7 +159,8 @@ let package = Package(
             name: "VarselCtl",
             dependencies: [
                 "Kernel", "Observability", "ServiceRuntime", "RedisClient", "PostgresClient", "JobQueue", "Store",
-                "Signing", "Notifications", "GatewayAPI", "DeliveryAdapters", "PushTransport",
+                "Signing", "Notifications", "NotificationContract", "RateLimiter", "GatewayAPI", "DeliveryAdapters",
+                "PushTransport",
             ],
             path: "services/varselctl",
             exclude: ["README.md"]

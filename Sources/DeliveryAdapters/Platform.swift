@@ -19,6 +19,8 @@ package final class Platform: Sendable {
 
     /// How long a large statement may take.
     private static let largeStatementTimeout = Duration.seconds(300)
+    /// How often the servers are asked whether they are there.
+    private static let watchPause = Duration.seconds(5)
 
     package let settings: PlatformSettings
     package let pool: PostgresPool
@@ -135,18 +137,30 @@ package final class Platform: Sendable {
         }
     }
 
-    /// Compares this process's clock with the servers' each minute, until the stop.
+    /// Asks both servers for their time every few seconds, until the stop: whether they answer, and how far their clocks are
+    /// from ours. Each on its own, so that one that hangs hides nothing of the other.
     package func watchClocks(until stop: StopSignal) async {
+        async let redis: Void = watch("redis", until: stop) {
+            try await RedisServerCheck.clockOffset(self.redis, clock: SystemWallClock())
+        }
+        async let postgres: Void = watch("postgres", until: stop) {
+            let before = SystemWallClock().now
+            let rows = try await self.pool.query("SELECT clock_timestamp() AS now")
+            let after = SystemWallClock().now
+            guard let server = try rows.first?.timestamp("now") else { return .zero }
+            return .milliseconds(server.milliseconds - (before.milliseconds + after.milliseconds) / 2)
+        }
+        _ = await (redis, postgres)
+    }
+
+    private func watch(
+        _ server: String,
+        until stop: StopSignal,
+        _ measure: @Sendable () async throws -> Duration
+    ) async {
         while !stop.isRequested {
-            await compare("redis") { try await RedisServerCheck.clockOffset(self.redis, clock: SystemWallClock()) }
-            await compare("postgres") {
-                let before = SystemWallClock().now
-                let rows = try await self.pool.query("SELECT clock_timestamp() AS now")
-                let after = SystemWallClock().now
-                guard let server = try rows.first?.timestamp("now") else { return .zero }
-                return .milliseconds(server.milliseconds - (before.milliseconds + after.milliseconds) / 2)
-            }
-            if await !stop.sleep(for: .seconds(60)) { return }
+            await compare(server, measure)
+            if await !stop.sleep(for: Self.watchPause) { return }
         }
     }
 

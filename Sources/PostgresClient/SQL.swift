@@ -11,6 +11,9 @@ package struct SQL: Sendable, ExpressibleByStringInterpolation {
     /// its values, never for sending one.
     package var boundTexts: [String?] { values.texts }
 
+    /// The values as PostgreSQL reads them, `nil` for NULL: for tools that run the same statement elsewhere.
+    package var parameters: [String?] { values.texts }
+
     package init(stringLiteral value: String) {
         text = value
         values = PostgresValueWriter()

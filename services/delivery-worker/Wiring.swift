@@ -3,6 +3,7 @@ import DeliveryEngine
 import HTTPServer
 import JobQueue
 import Kernel
+import Notifications
 import Observability
 import PushTransport
 import ServiceRuntime
@@ -20,12 +21,14 @@ struct Wiring: Sendable {
     private let operations: OperationsServer
     private let claims = ClaimClock()
     private let health: HealthBoard
+    private let metrics: MetricsRegistry
     /// How long sends may go without an answer after the stop: half the stop deadline, so that there is time to record them.
     private let sendPatience: Duration
 
     init(_ config: WorkerConfig, service: Service) async throws {
         let telemetry = service.telemetry
         health = telemetry.health
+        metrics = telemetry.metrics
         sendPatience = service.stopDeadline / 2
         platform = try await Platform(
             settings: config.platform,
@@ -92,6 +95,7 @@ struct Wiring: Sendable {
     /// Keeps readiness up to date.
     func watch(until stop: StopSignal) async {
         async let clocks: Void = platform.watchClocks(until: stop)
+        async let ages: Void = watchAges(until: stop)
         while !stop.isRequested {
             health.set("claims", problem: claimProblem)
             var problems = transport.health.problems
@@ -100,7 +104,31 @@ struct Wiring: Sendable {
             health.set("apns", problem: problems.isEmpty ? nil : problems.values.sorted().joined(separator: "; "))
             if await !stop.sleep(for: .seconds(1)) { break }
         }
-        await clocks
+        _ = await (clocks, ages)
+    }
+
+    /// How long the next job of each priority has waited, every quarter of a minute. Other priorities than the registry's come
+    /// from foreign producers and share one series.
+    private func watchAges(until stop: StopSignal) async {
+        let known = Set(platform.registry.all.map(\.queuePriority))
+        let names = known.sorted().map(String.init) + ["other"]
+        let gauges = names.map { name in
+            metrics.gauge(
+                "queue_oldest_age_seconds",
+                help: "How long the next job of each priority has been ready",
+                labels: [("priority", name)]
+            )
+        }
+        while !stop.isRequested {
+            // A queue that cannot be asked is told by readiness; the last ages stand meanwhile.
+            if let ages = try? await platform.queue.oldestAges() {
+                for (name, gauge) in zip(names, gauges) {
+                    let found = ages.filter { (known.contains($0.priority) ? String($0.priority) : "other") == name }
+                    gauge.set(found.map(\.age).max()?.inSeconds ?? 0)
+                }
+            }
+            if await !stop.sleep(for: .seconds(15)) { return }
+        }
     }
 
     /// Why the queue counts as not being served. Judged by claims, because a connection that pings may still be stuck.

@@ -20,6 +20,11 @@ extension Command {
             try await withDatabase(environment) { pool in
                 Terminal.say(try await Explanation(pool: pool).text(subject: subject, limit: limit))
             }
+        case .capsRebuild:
+            try await withDatabase(environment) { pool in
+                let report = try await CapsRebuild.run(pool: pool, environment: environment)
+                Terminal.say("messages that hold a slot: \(report.holders)\nslots taken: \(report.taken)")
+            }
         case .queue(let command): try await command.run(environment: environment)
         case .configCheck(let service): try ConfigCheck(service: service).run(environment: environment)
         }

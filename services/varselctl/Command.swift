@@ -17,6 +17,8 @@ enum Command: Equatable {
     case explain(subject: String, limit: Int)
     /// Checks the configuration of one service, or of all.
     case configCheck(service: String?)
+    /// Recounts the weekly slots from the database.
+    case capsRebuild
     /// Looks after the queue.
     case queue(QueueCommand)
 
@@ -27,6 +29,7 @@ enum Command: Equatable {
           varselctl explain <messageId | userId> [--limit N]
                                                    what became of a message, or of a user's newest ones, and why
           varselctl config check [SERVICE]         check the configuration of a service, or of all
+          varselctl caps rebuild                   take the weekly slots anew that the messages in the database hold
           varselctl queue stats                    what is in the queue, how old it is, who works on it
           varselctl queue check [--repair-ghosts]  compare the queue's states with its keys; take ids without a job out
           varselctl queue pause | resume           stop workers from taking jobs, and let them go on
@@ -34,7 +37,7 @@ enum Command: Equatable {
           varselctl help                           this text
 
         Settings come from the environment: DATABASE_URL, for maintain MESSAGE_RETENTION_MONTHS and
-        EVENT_RETENTION_MONTHS, and for queue REDIS_URL, QUEUE_PREFIX and QUEUE_NAME.
+        EVENT_RETENTION_MONTHS, for caps REDIS_URL and CAPS_REDIS_URL, and for queue REDIS_URL, QUEUE_PREFIX and QUEUE_NAME.
         """
 
     init(parsing arguments: [String]) throws(UsageError) {
@@ -49,6 +52,12 @@ enum Command: Equatable {
                 throw UsageError(description: "varselctl config knows one command: check")
             }
             self = .configCheck(service: arguments.count == 3 ? arguments[2] : nil)
+            return
+        case "caps":
+            guard arguments == ["caps", "rebuild"] else {
+                throw UsageError(description: "varselctl caps knows one command: rebuild")
+            }
+            self = .capsRebuild
             return
         case "queue":
             self = .queue(try QueueCommand(parsing: Array(arguments.dropFirst())))

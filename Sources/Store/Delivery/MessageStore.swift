@@ -109,7 +109,7 @@ package struct MessageStore: Sendable {
         return ids
     }
 
-    static func insert(_ rows: ArraySlice<Row>) -> SQL {
+    package static func insert(_ rows: ArraySlice<Row>) -> SQL {
         """
         INSERT INTO notification_messages (id, user_id, category, title, body, deeplink_url, metadata, source_entity_id,
             batch_ref, language, job_id, week_key, cap_open, enqueued_at, due_at, status)

@@ -189,7 +189,7 @@ package struct OutcomeStore: Sendable {
     }
 
     /// Expects one round's records. A row that is sent stays sent, and an acceptance that it holds is never overwritten.
-    static func statement(_ records: ArraySlice<Record>) -> SQL {
+    package static func statement(_ records: ArraySlice<Record>) -> SQL {
         let rows = records.filter(\.changesRow)
         let ids = rows.map(\.messageID.bits)
         let latest = latest(records)

@@ -75,7 +75,7 @@ package struct RecipientStore: Sendable {
     /// Zones come by join, so that an unknown name counts as none instead of failing the group. Local time, week and the next
     /// opening come from PostgreSQL, whose zone data the system keeps up to date. The bounds on the message id let partitions
     /// drop out before the statement runs.
-    static func statement(_ queries: [Query], countsUnread: Bool = false) -> SQL {
+    package static func statement(_ queries: [Query], countsUnread: Bool = false) -> SQL {
         let ids = queries.map(\.messageID.bits)
         let unread = countsUnread ? unreadCount : "NULL::bigint"
         return """
