@@ -65,8 +65,7 @@ struct CrashTests {
             #expect(code == SIGKILL)
             try stage.startWorker()
             try await stage.queueAtRest()
-            let slots = try await stage.slots(of: stage.user(1))
-            #expect(slots == 0)
+            try await stage.eventually("the slot is back") { try await stage.slots(of: stage.user(1)) == 0 }
             let revoked = try await stage.count(
                 "user_notification_preferences WHERE ios_permission_status <> 'granted'"
             )

@@ -65,6 +65,8 @@ final class Stage: Sendable {
             ],
             topics: [topic]
         )
+        // Tests count every push of the largest of them.
+        configuration.recordLimit = 200_000
         configuration.fcm = FCMSimulation(
             projectID: "test-project",
             clientEmail: fcmEmail,
@@ -231,14 +233,28 @@ final class Stage: Sendable {
         return try #require(try rows.first?.int("n"))
     }
 
-    /// How many slots each user holds of the category, in the week that stands on every wall of the stage.
-    func slots(of users: [String], _ category: String = "reminder") async throws -> [Int] {
+    /// The ISO week that stands on every wall of the stage.
+    func week() async throws -> String {
         let rows = try await database.pool.query(
             """
             SELECT to_char(now() AT TIME ZONE timezone, 'IYYY-"W"IW') AS week FROM user_notification_preferences LIMIT 1
             """
         )
-        let week = try #require(try rows.first?.string("week"))
+        return try #require(try rows.first?.string("week"))
+    }
+
+    /// The ports of the servers that all tests share.
+    var redisPort: Int { Self.port(in: ProcessInfo.processInfo.environment["VARSEL_TEST_REDIS_URL"] ?? "") ?? 6379 }
+    var postgresPort: Int { Self.port(in: database.urlText) ?? 5432 }
+
+    private static func port(in url: String) -> Int? { URLComponents(string: url)?.port }
+
+    /// Kills every worker that runs.
+    func endWorkers() async { await workers.endAll() }
+
+    /// How many slots each user holds of the category, in the week that stands on every wall of the stage.
+    func slots(of users: [String], _ category: String = "reminder") async throws -> [Int] {
+        let week = try await week()
         let replies = try await redis.client.pipeline(
             users.map { RedisCommand(["HLEN", .string("notif:v2:cat:\($0):\(category):\(week)")]) }
         )
