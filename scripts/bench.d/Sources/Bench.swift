@@ -6,13 +6,19 @@ struct Bench {
     static func main() async {
         do {
             switch CommandLine.arguments.dropFirst().first {
-            case "engine": try await EngineBench(environment: ProcessInfo.processInfo.environment).run()
+            case "engine":
+                let part = CommandLine.arguments.dropFirst(2).first ?? ""
+                try await EngineBench(environment: ProcessInfo.processInfo.environment).run(part)
             case "queue": try await QueueBench(environment: ProcessInfo.processInfo.environment).run()
             case "gateway": try GatewayBench(environment: ProcessInfo.processInfo.environment).prepare()
             case "push":
                 let part = CommandLine.arguments.dropFirst(2).first ?? ""
                 try await PushBench(environment: ProcessInfo.processInfo.environment).run(part)
-            default: throw BenchError(description: "usage: Bench engine | queue | gateway | push throughput|rtt80|soak")
+            default:
+                throw BenchError(
+                    description:
+                        "usage: Bench engine seed|measure|steady|idle|groups | queue | gateway | push throughput|rtt80|soak"
+                )
             }
         } catch {
             FileHandle.standardError.write(Data("Bench: \(error)\n".utf8))
