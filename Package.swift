@@ -125,7 +125,7 @@ let package = Package(
             dependencies: [
                 "Kernel", "Observability", "ServiceRuntime", "RedisClient", "PostgresClient", "HTTPServer", "Signing",
                 "JobQueue", "RateLimiter", "Store", "PushTransport", "Notifications", "NotificationBus",
-                "DeliveryEngine", "DeliveryAdapters", "GatewayAPI",
+                "DeliveryEngine", "DeliveryAdapters", "Producers", "NotificationContract", "GatewayAPI",
             ],
             path: "services/api-gateway",
             exclude: ["README.md"]

@@ -1,8 +1,10 @@
 package import DeliveryEngine
 package import HTTPServer
 package import Kernel
+package import NotificationContract
 package import Notifications
 package import Observability
+package import Producers
 
 /// Everything the gateway stands on.
 package struct GatewayPorts: Sendable {
@@ -52,8 +54,16 @@ package struct DeveloperPorts: Sendable {
     package var recipients: any RecipientReading
     package var push: any PushSending
     package var caps: any WeeklyCaps
+    /// What the producers would say, by category.
+    package var voices: [CategoryID: any CategoryVoice]
 
-    package init(recipients: any RecipientReading, push: any PushSending, caps: any WeeklyCaps) {
+    package init(
+        recipients: any RecipientReading,
+        push: any PushSending,
+        caps: any WeeklyCaps,
+        voices: [CategoryID: any CategoryVoice] = [:]
+    ) {
+        self.voices = voices
         self.recipients = recipients
         self.push = push
         self.caps = caps
@@ -196,6 +206,7 @@ package struct Gateway: Sendable {
             door: ports.door,
             book: ports.preferences,
             caps: developer.caps,
+            voices: developer.voices,
             reader: reader,
             registry: rules.registry,
             catalog: rules.catalog,

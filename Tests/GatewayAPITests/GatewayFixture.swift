@@ -80,7 +80,7 @@ struct GatewayFixture {
             stories: memory,
             personalData: memory,
             activity: memory,
-            developer: DeveloperPorts(recipients: memory, push: memory, caps: memory)
+            developer: DeveloperPorts(recipients: memory, push: memory, caps: memory, voices: [.reminder: memory])
         )
     }
 

@@ -3,6 +3,7 @@ import GatewayAPI
 import Kernel
 import NotificationContract
 import Notifications
+import Producers
 import Synchronization
 
 /// Every port of the gateway in memory, with what the calls left behind.
@@ -22,6 +23,7 @@ final class MemoryPorts: Sendable {
         var records: [String: (fingerprint: String, ids: [MessageID], answer: RecordedAnswer?, isFree: Bool)] = [:]
         var stories: [MessageStory] = []
         var activity: [ActivityReport] = []
+        var voice = VoiceAnswer.silent(reason: "no_activity")
         var recipient = Recipient(weekKey: "2026-W49")
         var usage = CapUsage(categories: [:], global: 0)
         var cleared: [UserID] = []
@@ -257,6 +259,13 @@ extension MemoryPorts: PersonalData {
         try check()
         state.withLock { $0.erased.append(user) }
         return RequestedErasure(userID: user, requestedAt: now, completesAt: now + .seconds(60))
+    }
+}
+
+extension MemoryPorts: CategoryVoice {
+    func words(for user: UserID) async throws -> VoiceAnswer {
+        try check()
+        return state.withLock { $0.voice }
     }
 }
 

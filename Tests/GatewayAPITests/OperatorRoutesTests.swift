@@ -5,6 +5,7 @@ import Kernel
 import NotificationContract
 import Notifications
 import Observability
+import Producers
 import Synchronization
 import Testing
 
@@ -109,6 +110,27 @@ import Testing
         #expect(fixture.memory.orders.count == 2)
         #expect(try await fixture.developer("trigger-v2", body("x")).status == 422)
         #expect(try await fixture.developer("trigger-v2", ["category": "lifecycle", "body": "x"]).status == 422)
+    }
+
+    @Test func `without words of one's own the producer's are generated, sent, or both (G8)`() async throws {
+        let fixture = try GatewayFixture()
+        func trigger(_ mode: String, _ category: String = "reminder") async throws -> GatewayFixture.Answer {
+            let body: JSONValue = ["userId": "u1", "category": .string(category), "mode": .string(mode)]
+            return try await fixture.developer("trigger-v2", body)
+        }
+        let silent = try await trigger("both")
+        #expect(silent.status == 200)
+        #expect(silent.data == ["mode": "both", "generated": nil, "silent": "no_activity"])
+        #expect(fixture.memory.orders.isEmpty)
+        fixture.memory.state.withLock { $0.voice = .says(key: "reminder.step2", variables: [:]) }
+        let generated = try await trigger("generate")
+        #expect(generated.data["generated"]?["body"] == "Test App is here when you need it.")
+        #expect(fixture.memory.orders.isEmpty)
+        #expect(try await trigger("both").status == 202)
+        #expect(try await trigger("deliver").status == 202)
+        let texts = fixture.memory.orders.map(\.job.text)
+        #expect(texts == Array(repeating: .catalog(key: "reminder.step2", variables: [:]), count: 2))
+        #expect(try await trigger("generate", "campaign").status == 422, "a category without a voice needs words")
     }
 
     @Test func `reset clears one user`() async throws {

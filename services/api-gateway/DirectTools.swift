@@ -1,7 +1,10 @@
 import DeliveryAdapters
 import GatewayAPI
+import Kernel
+import NotificationContract
 import Notifications
 import Observability
+import Producers
 import PushTransport
 import Store
 
@@ -33,7 +36,8 @@ struct DirectTools: Sendable {
         developer = DeveloperPorts(
             recipients: RecipientAdapter(store: RecipientStore(pool: pool)),
             push: PushAdapter(transport: transport),
-            caps: LimiterCaps(platform.limiter)
+            caps: LimiterCaps(platform.limiter),
+            voices: [.reminder: ReminderVoice(activity: ActivityStore(pool: pool), clock: SystemWallClock())]
         )
     }
 

@@ -3,6 +3,8 @@ import HTTPServer
 import Kernel
 import NotificationContract
 import Notifications
+import PostgresClient
+import Producers
 
 /// Tools for developing an app (G8). They exist only where a development token is set.
 struct DeveloperRoutes: Sendable {
@@ -13,6 +15,7 @@ struct DeveloperRoutes: Sendable {
     let door: any NotificationDoor
     let book: any PreferenceBook
     let caps: any WeeklyCaps
+    let voices: [CategoryID: any CategoryVoice]
     let reader: OrderReader
     let registry: CategoryRegistry
     let catalog: Catalog
@@ -75,7 +78,20 @@ struct DeveloperRoutes: Sendable {
         var fields = try BodyReader(body)
         let mode = fields.choice("mode", Mode.self) ?? .deliver
         try fields.finish()
-        let members = (body.members ?? []).filter { $0.name != "userId" }
+        var members = (body.members ?? []).filter { $0.name != "userId" }
+        // Without words of the caller's, the category's producer is asked for its own.
+        if fields.member("body") == nil, fields.member("text") == nil,
+            let voice = fields.member("category")?.stringValue.flatMap({ voices[CategoryID($0)] })
+        {
+            switch try await asking({ try await voice.words(for: user) }) {
+            case .says(let key, let variables):
+                let filled = variables.strings.map { JSONMember($0.key, .string($0.value)) }
+                members.removeAll { $0.name == "body" || $0.name == "text" }
+                members.append(JSONMember("text", ["key": .string(key), "variables": .object(filled)]))
+            case .silent(let reason):
+                return .data(["mode": .string(mode.rawValue), "generated": nil, "silent": .string(reason)])
+            }
+        }
         let draft: OrderDraft
         do {
             draft = try reader.read(.object(members + [JSONMember("userId", .string(user.rawValue))]))

@@ -68,7 +68,11 @@ extension RouteDescription {
     /// `POST /api/v1/notifications/dev/trigger-v2`
     static let trigger = development(
         "devTrigger",
-        "`generate` answers the words and enqueues nothing, `deliver` enqueues, `both` does both.",
+        """
+        `generate` answers the words and enqueues nothing, `deliver` enqueues, `both` does both. Without `body` and `text` the words are \
+        those that the category's producer would say to this user now; when it would say nothing, `silent` tells why and nothing is \
+        enqueued.
+        """,
         members: [
             .optional("mode", .text("`deliver` by default.", oneOf: ["deliver", "generate", "both"]).orNull),
             .optional("category", .text().orNull), .optional("body", .text().orNull),
@@ -76,7 +80,12 @@ extension RouteDescription {
         ],
         answer: .data(202, "Enqueued.", triggered, example: exampleTrigger),
         refusals: [Refusal(422, ["unknown-category"], "There is no such category.")],
-        also: .data(200, "With `generate`: the words.", triggered, example: ["mode": "generate", "generated": nil]),
+        also: .data(
+            200,
+            "With `generate`: the words. With any mode: nothing, and why.",
+            triggered,
+            example: ["mode": "generate", "generated": nil]
+        ),
         example: ["userId": "user-1", "category": "lifecycle", "body": "Test", "mode": "deliver"]
     )
 
@@ -126,6 +135,7 @@ extension RouteDescription {
     private static let triggered = Schema.object([
         .required("mode", .text(oneOf: ["deliver", "generate", "both"])),
         .optional("generated", .anything("The words as the device would show them.")),
+        .optional("silent", .text("Why the category's producer would say nothing.")),
         .optional("messageId", .named("MessageId")), .optional("jobId", .text()), .optional("duplicate", .flag()),
     ])
 

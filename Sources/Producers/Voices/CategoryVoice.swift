@@ -1,0 +1,13 @@
+package import Notifications
+
+/// What a category's producer would say to a user at this moment, without saying it: for development, and for previews.
+package protocol CategoryVoice: Sendable {
+    func words(for user: UserID) async throws -> VoiceAnswer
+}
+
+/// A voice's answer. Its words are the catalog's: a voice has none of its own (P10).
+package enum VoiceAnswer: Sendable, Equatable {
+    case says(key: String, variables: CatalogVariables)
+    /// Nothing, and why in one word.
+    case silent(reason: String)
+}
