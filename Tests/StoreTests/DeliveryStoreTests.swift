@@ -7,7 +7,7 @@ import Testing
 @testable import Store
 
 struct DeliveryStoreTests {
-    private let ids = MessageIDGenerator(clock: SystemWallClock())
+    private let ids = MessageIDGenerator.inOrder
 
     private func row(_ id: MessageID, user: String = "u", body: String = "Hi", week: String? = "2026-W49") throws
         -> MessageStore.Row
@@ -148,7 +148,7 @@ struct DeliveryStoreTests {
             _ = try await store.record([first, second], isRepeat: true)
             _ = try await store.record([first, second], isRepeat: true)
             let rows = try await database.pool.query(
-                "SELECT message_id, kind FROM notification_events ORDER BY message_id, id"
+                "SELECT message_id, kind FROM notification_events ORDER BY id"
             )
             #expect(try rows.map { row in try row.string("kind") } == ["enqueued", "sent", "sent"])
             #expect(try await stored(new, database)?.status == .sent)

@@ -135,7 +135,7 @@ struct RecipientStoreTests {
 
     @Test func `unread messages are counted only when asked for, without the one that is sent now`() async throws {
         try await withMigratedDatabase { database in
-            let ids = MessageIDGenerator(clock: SystemWallClock())
+            let ids = MessageIDGenerator.inOrder
             let own = ids.next()
             for (id, status, isRead) in [
                 (own, "pending", false), (ids.next(), "sent", false), (ids.next(), "unknown", false),

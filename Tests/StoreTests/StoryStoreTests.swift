@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 struct StoryStoreTests {
-    private let ids = MessageIDGenerator(clock: SystemWallClock())
+    private let ids = MessageIDGenerator.inOrder
 
     private func event(
         _ kind: DeliveryEvent.Kind,

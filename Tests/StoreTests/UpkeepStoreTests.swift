@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 struct UpkeepStoreTests {
-    private let ids = MessageIDGenerator(clock: SystemWallClock())
+    private let ids = MessageIDGenerator.inOrder
 
     /// Writes a row that was due, and made, so many seconds ago.
     @discardableResult
