@@ -61,6 +61,8 @@ extension FCMPool {
 
     /// No connection was made. What waits goes back when there is no other, and what comes meanwhile too.
     private func failed(_ reason: String, isFinal: Bool, lane: Int, generation: Int) {
+        // Before anyone hears of it, so that a caller who asks finds the reason.
+        if isFinal || connections == 0 { telemetry.health.set(name, problem: reason) }
         run { state in
             let moment = now()
             var actions: [PoolMachine.Action] = []
