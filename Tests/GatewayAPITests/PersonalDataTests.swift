@@ -42,6 +42,14 @@ import Testing
             VALUES (\(user), '2026-W48', \(id.bits), 1, 'enqueued', now() - interval '1 hour')
             """
         )
+        // The answer to a request that concerned others too.
+        let shared = #"{"data":{"usersWithoutToken":["\#(user)","\#(user)-not"]}}"#
+        _ = try await live.database.pool.query(
+            """
+            INSERT INTO idempotency_keys (credential, key, fingerprint, message_ids, state, status, response)
+            VALUES ('all', 'shared', 'f', ARRAY['0198a0f2-0000-7000-8000-000000000000']::uuid[], 'done', 200, \(shared))
+            """
+        )
     }
 
     /// A row and an event, as the engine writes them for a job that was created before the erasure.
@@ -106,18 +114,21 @@ import Testing
             let before = try await traces(live)
             #expect(
                 Set(before) == [
-                    "caps", "devices", "job", "notification_events", "notification_messages", "reminder_weeks",
-                    "scheduled_notifications", "user_activity", "user_notification_preferences",
+                    "caps", "devices", "idempotency_keys", "job", "notification_events", "notification_messages",
+                    "reminder_weeks", "scheduled_notifications", "user_activity", "user_notification_preferences",
                 ]
             )
-            #expect(try await live.lines("SELECT key AS line FROM idempotency_keys").count == 2)
+            #expect(try await live.lines("SELECT key AS line FROM idempotency_keys").count == 3)
 
             let answer = try await live.fixture.service(.delete, "/api/v1/users/\(user)")
             #expect(answer.status == 202)
             #expect(answer.data["completesAt"]?.stringValue.flatMap { Timestamp(rfc3339: $0) } != nil)
+            // Others stay in an answer that told of several.
+            let answers = try await live.lines("SELECT response AS line FROM idempotency_keys")
+            #expect(answers == [#"{"data":{"usersWithoutToken":["erased","\#(user)-not"]}}"#])
+            _ = try await live.database.pool.query("DELETE FROM idempotency_keys")
             // The request itself stands until the second pass.
             #expect(try await traces(live) == ["erasures"])
-            #expect(try await live.lines("SELECT key AS line FROM idempotency_keys") == [])
 
             // A worker that was under way writes after the first pass; another gateway does the second.
             try await write(MessageID(at: SystemWallClock().now, entropy: [1]), live)
@@ -200,6 +211,7 @@ import Testing
                 limiter: live.limiter
             )
             #expect(await eraser.workOff() == 1)
+            _ = try await live.database.pool.query("DELETE FROM idempotency_keys")
             #expect(try await live.lines("SELECT token AS line FROM devices") == ["new-token"])
             #expect(try await traces(live) == ["devices", "user_notification_preferences"])
         }

@@ -234,6 +234,28 @@ struct DeviceStoreTests {
         }
     }
 
+    @Test func `tokens that rotate at once on one device leave one row, and a token one owner (G1)`() async throws {
+        try await withMigratedDatabase { database in
+            let (alice, bob) = (try #require(alice), try #require(bob))
+            let store = DeviceStore(pool: database.pool)
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for round in 0..<40 {
+                    group.addTask {
+                        // Each token moves between two users, while each device takes one token after another.
+                        try await store.register(device("t\(round % 5)"), for: round % 2 == 0 ? alice : bob)
+                    }
+                }
+                try await group.waitForAll()
+            }
+            let rows = try await database.pool.query("SELECT user_id, device_id, token FROM devices")
+            let devices = try rows.map { row in "\(try row.string("user_id")) \(try row.string("device_id"))" }
+            let tokens = try rows.map { row in try row.string("token") }
+            #expect(Set(devices).count == rows.count)
+            #expect(Set(tokens).count == rows.count)
+            #expect((1...2).contains(rows.count))
+        }
+    }
+
     @Test func `registrations and verdicts at once leave permission and devices in agreement (E9)`() async throws {
         try await withMigratedDatabase { database in
             let (alice, bob) = (try #require(alice), try #require(bob))

@@ -118,16 +118,22 @@ struct PersonalTable: Sendable {
         ),
     ]
 
-    /// Answers to requests that concerned this user alone. A bulk's answer holds nothing but message ids, and removing it would
-    /// let a repeat enqueue again for everybody in it; it leaves within a day.
+    /// Answers to requests that concerned this user alone go. Others stay without the user's name, because a repeat of a request
+    /// without a record would be done again for everybody in it; they leave within a day.
     private static func idempotencyKeys(_ user: UserID, _ before: Timestamp) -> SQL {
-        """
-        DELETE FROM idempotency_keys
-        WHERE cardinality(message_ids) = 1 AND created_at < \(before) AND message_ids[1] IN (
-            SELECT message_id FROM scheduled_notifications WHERE user_id = \(user.rawValue)
-            UNION ALL SELECT id FROM notification_messages WHERE user_id = \(user.rawValue)
-            UNION ALL SELECT message_id FROM notification_events WHERE user_id = \(user.rawValue)
-        )
-        """
+        // The characters of a user id are written as they are in JSON.
+        let name = "\"\(user.rawValue)\""
+        return """
+            WITH redacted AS (
+                UPDATE idempotency_keys SET response = replace(response, \(name), '"erased"')
+                WHERE strpos(response, \(name)) > 0 AND created_at < \(before)
+            )
+            DELETE FROM idempotency_keys
+            WHERE cardinality(message_ids) = 1 AND created_at < \(before) AND message_ids[1] IN (
+                SELECT message_id FROM scheduled_notifications WHERE user_id = \(user.rawValue)
+                UNION ALL SELECT id FROM notification_messages WHERE user_id = \(user.rawValue)
+                UNION ALL SELECT message_id FROM notification_events WHERE user_id = \(user.rawValue)
+            )
+            """
     }
 }
