@@ -34,8 +34,8 @@ public final class WeeklyLimiter: Sendable {
     }
 
     /// - Parameters:
-    ///   - deadline: how long a group may wait for Redis before it goes uncounted. An answer that is later costs the
-    ///     connection, which is why the limiter has one of its own.
+    ///   - deadline: how long a group may wait for Redis before it goes uncounted. An answer that is a little later is let
+    ///     by, so that a busy machine does not lose its connection over it; slots it took belong to their messages all the same.
     ///   - failureThreshold: after how many failures in a row nothing waits any more.
     ///   - pause: how long until the next try.
     package init(
@@ -120,11 +120,11 @@ public final class WeeklyLimiter: Sendable {
         guard !requests.isEmpty, breaker.withLock({ $0.allows(at: .now) }) else { return results }
         let calls = calls(requests)
         do throws(RedisError) {
-            let replies = try await redis.runEach(
-                LimiterScripts.take,
-                calls: calls.map { arguments($0.map { requests[$0] }, force: force) },
-                timeout: force ? nil : deadline
-            )
+            let scripts = calls.map { arguments($0.map { requests[$0] }, force: force) }
+            let redis = redis
+            let replies = try await AnswerInTime.wait(force ? nil : deadline) { () async throws(RedisError) in
+                try await redis.runEach(LimiterScripts.take, calls: scripts)
+            }
             for (call, reply) in zip(calls, replies) {
                 let codes = try reply.checked().requireArray("take")
                 for (index, code) in zip(call, codes) { results[index] = try Self.result(code) }
