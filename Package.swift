@@ -12,6 +12,7 @@ let package = Package(
         .library(name: "VarselKit", targets: ["VarselKit"]),
         .executable(name: "api-gateway", targets: ["APIGateway"]),
         .executable(name: "delivery-worker", targets: ["DeliveryWorker"]),
+        .executable(name: "lifecycle-producer", targets: ["LifecycleProducer"]),
         .executable(name: "push-simulator", targets: ["PushSimulatorService"]),
         .executable(name: "varselctl", targets: ["VarselCtl"]),
         .executable(name: "reminder-producer", targets: ["ReminderProducer"]),
@@ -107,7 +108,7 @@ let package = Package(
             name: "Producers",
             dependencies: [
                 "Kernel", "Observability", "Notifications", "NotificationContract", "Signing", "HTTPFetch",
-                "PostgresClient", "JobQueue", "Store", "NotificationBus", "DeliveryEngine",
+                "PostgresClient", "JobQueue", "Store", "NotificationBus", "DeliveryEngine", "ServiceRuntime",
             ]
         ),
         .target(
@@ -141,6 +142,15 @@ let package = Package(
             exclude: ["README.md"]
         ),
         .executableTarget(
+            name: "LifecycleProducer",
+            dependencies: [
+                "Kernel", "Observability", "ServiceRuntime", "PostgresClient", "HTTPServer", "HTTPFetch", "JobQueue",
+                "Store", "Notifications", "NotificationBus", "DeliveryAdapters", "Producers",
+            ],
+            path: "services/lifecycle-producer",
+            exclude: ["README.md"]
+        ),
+        .executableTarget(
             name: "PushSimulatorService",
             dependencies: ["Kernel", "Observability", "ServiceRuntime", "HTTPServer", "PushSimulator", "Signing"],
             path: "services/push-simulator",
@@ -169,7 +179,7 @@ let package = Package(
             name: "Bench",
             dependencies: [
                 "Kernel", "Observability", "RedisClient", "PostgresClient", "JobQueue", "Notifications",
-                "NotificationBus", "Store", "PushTransport", "Signing",
+                "NotificationBus", "Store", "Producers", "PushTransport", "Signing",
             ],
             path: "scripts/bench.d/Sources"
         ),
@@ -246,16 +256,16 @@ let package = Package(
             name: "ProducersTests",
             dependencies: [
                 "Producers", "NotificationBus", "Notifications", "NotificationContract", "JobQueue", "Store", "Signing",
-                "HTTPFetch", "RedisClient", "PostgresClient", "DeliveryEngine", "Kernel", "Observability",
-                "TestSupport",
+                "HTTPFetch", "HTTPServer", "RedisClient", "PostgresClient", "DeliveryEngine", "Kernel",
+                "Observability", "TestSupport",
             ],
             exclude: ["Peers"]
         ),
         .testTarget(
             name: "GatewayAPITests",
             dependencies: [
-                "GatewayAPI", "DeliveryEngine", "DeliveryAdapters", "PushTransport", "RateLimiter", "NotificationBus",
-                "NotificationContract",
+                "GatewayAPI", "Producers", "DeliveryEngine", "DeliveryAdapters", "PushTransport", "RateLimiter",
+                "NotificationBus", "NotificationContract",
                 "Notifications", "JobQueue", "Store", "Signing", "HTTPServer", "RedisClient", "PostgresClient",
                 "Kernel",
                 "Observability", "PushSimulator", "TestSupport",
@@ -265,10 +275,11 @@ let package = Package(
             name: "EndToEndTests",
             dependencies: [
                 "DeliveryAdapters", "DeliveryEngine", "NotificationBus", "Notifications", "JobQueue", "RateLimiter",
-                "Store", "PushTransport", "PushSimulator", "Signing", "HTTP2", "HTTPServer", "RedisClient",
-                "PostgresClient", "NotificationContract", "Kernel", "Observability", "TestSupport",
+                "Store", "PushTransport", "PushSimulator", "Signing", "HTTP2", "HTTPFetch", "HTTPServer", "Producers",
+                "RedisClient", "PostgresClient", "NotificationContract", "Kernel", "Observability", "TestSupport",
                 // Only so that the binaries the tests start are built with them.
                 "DeliveryWorker", "APIGateway", "PushSimulatorService", "VarselCtl", "ReminderProducer",
+                "LifecycleProducer",
             ],
             exclude: ["Peers"]
         ),

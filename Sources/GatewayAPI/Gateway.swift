@@ -21,6 +21,10 @@ package struct GatewayPorts: Sendable {
     package var developer: DeveloperPorts?
     /// What Live Activities and raw pushes need; `nil` where they do not exist.
     package var direct: DirectPorts?
+    /// What the App Store's routes need; `nil` where they do not exist.
+    package var appStore: AppStorePorts?
+    /// What the route for lifecycle events needs; `nil` where it does not exist.
+    package var lifecycle: LifecyclePorts?
 
     package init(
         devices: any DeviceDirectory,
@@ -140,6 +144,19 @@ package struct Gateway: Sendable {
         if let direct = ports.direct {
             let idempotency = IdempotentRequests(ledger: ports.idempotency, ids: ids, telemetry: telemetry)
             endpoints += Self.directEndpoints(direct, rules, idempotency, clock, telemetry)
+        }
+        if let appStore = ports.appStore {
+            endpoints += AppStoreRoutes(ports: appStore, telemetry: telemetry).endpoints
+        }
+        if let lifecycle = ports.lifecycle {
+            endpoints +=
+                LifecycleRoutes(
+                    ports: lifecycle,
+                    door: ports.door,
+                    idempotency: IdempotentRequests(ledger: ports.idempotency, ids: ids, telemetry: telemetry),
+                    clock: clock
+                )
+                .endpoints
         }
         if doorkeeper.hasDeveloperToken, let developer = ports.developer {
             endpoints += Self.developerEndpoints(developer, ports, rules, reader, ids)

@@ -51,3 +51,13 @@ package struct PostgresError: Error, Sendable, CustomStringConvertible {
     /// Whether the same statement may succeed at once: a deadlock or a serialization failure.
     package var isTransient: Bool { sqlState == "40P01" || sqlState == "40001" }
 }
+
+extension PostgresError {
+    /// Whether asking again later may help: no connection, no answer in time, no free connection, or a server that is starting,
+    /// stopping, out of something or not writable (SQLSTATE classes 53 and 57, 25006).
+    package var isOutage: Bool {
+        guard code == .server else { return code != .decoding && code != .configuration }
+        guard let sqlState else { return false }
+        return sqlState.hasPrefix("53") || sqlState.hasPrefix("57") || sqlState == "25006" || isTransient
+    }
+}

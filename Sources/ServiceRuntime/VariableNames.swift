@@ -2,9 +2,10 @@
 package enum VariableNames {
     /// What our variables begin with: a variable of this kind that is not in `all` is probably misspelt.
     package static let prefixes = [
-        "APNS_", "APP_NAME", "CAPS_", "DATABASE_", "DEV_API_", "FCM_", "GATEWAY_", "GLOBAL_WEEKLY_", "JWT_", "JWKS_",
-        "MESSAGE_RETENTION_", "METRICS_", "PUSH_BADGE", "QUEUE_", "REDIS_", "SERVICE_CRED", "SIMULATOR_", "STOP_DEAD",
-        "TRUSTED_PROX",
+        "APNS_", "APPSTORE_", "APP_NAME", "CAPS_", "DATABASE_", "DEV_API_", "FCM_", "GATEWAY_", "GLOBAL_WEEKLY_",
+        "JWT_",
+        "JWKS_", "LIFECYCLE_", "MESSAGE_RETENTION_", "METRICS_", "PUSH_BADGE", "QUEUE_", "REDIS_", "SERVICE_CRED",
+        "SIMULATOR_", "STOP_DEAD", "TRUSTED_PROX",
         "WORKER_",
     ]
 
@@ -23,6 +24,12 @@ package enum VariableNames {
         "GATEWAY_LISTEN", "GATEWAY_DATABASE_CONNECTIONS", "GATEWAY_REGISTRATIONS_PER_MINUTE", "GATEWAY_ACCESS_LOG",
         "JWT_PUBLIC_KEY_FILE", "JWT_HS256_SECRET", "JWT_ISSUER", "JWT_AUDIENCE", "JWT_LEEWAY", "JWT_TYPE",
         "SERVICE_CREDENTIALS_FILE", "DEV_API_TOKEN", "TRUSTED_PROXIES",
+        // App Store
+        "APPSTORE_ROOT_CA_FILE", "APPSTORE_BUNDLE_ID", "APPSTORE_APP_ID", "APPSTORE_OCSP", "OCSP_HOSTS",
+        "APPSTORE_KEY_FILE", "APPSTORE_KEY_ID", "APPSTORE_ISSUER_ID", "APPSTORE_API_URL", "PRODUCT_TIERS_FILE",
+        "LIFECYCLE_SWEEP_INTERVAL",
+        // Producers
+        "DEFAULT_TIMEZONE",
         // Worker
         "MAX_IN_FLIGHT", "QUEUE_LOCK_DURATION", "WORKER_NAME",
         // Maintenance

@@ -140,6 +140,7 @@ final class Stage: Sendable {
     }
 
     /// Starts a service, which ends with the stage at the latest.
+    @discardableResult
     func start(_ service: String, _ extra: [String: String] = [:]) throws -> ServiceProcess {
         let process = try ServiceProcess(service, environment: environment(extra), folder: folder)
         workers.add(process)

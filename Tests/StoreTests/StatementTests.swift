@@ -105,7 +105,7 @@ struct StatementTests {
             ActivityStore.record([.init(userID: user, at: now)]), ActivityStore.read(user), ActivityStore.mendZones,
         ]
             + PersonalTable.all.flatMap { [$0.exported?(user, 1, 0), $0.erased(user, now)].compactMap(\.self) }
-            + reminders(user, id, now) + (try liveActivities(device, user))
+            + appStore(now: now) + reminders(user, id, now) + (try liveActivities(device, user))
     }
 
     private func reminders(_ user: UserID, _ id: MessageID, _ now: Timestamp) -> [SQL] {
@@ -140,6 +140,37 @@ struct StatementTests {
             LiveActivitySQL.startTargets(of: [], eachAtMost: 1), LiveActivitySQL.end([], of: stream),
             LiveActivitySQL.forgetStartTokens([]), PushTargetStore.wakeable(of: user, device: nil),
             PushTargetStore.callable(of: user, device: nil), PushTargetStore.forgetCallTokens([]),
+        ]
+    }
+
+    private func appStore(now: Timestamp) -> [SQL] {
+        let uuid = UUIDBits(high: 1, low: 2)
+        let record = SubscriptionRecord(environment: "production", originalTransactionID: "1")
+        let notification = AppStoreOutbox.Notification(
+            environment: "production",
+            uuid: uuid,
+            type: "",
+            subtype: nil,
+            originalTransactionID: nil,
+            signedAt: now,
+            facts: [:],
+            signedPayload: ""
+        )
+        return [
+            AppStoreOutbox.keep(notification), AppStoreOutbox.owner(environment: "", id: ""),
+            AppStoreOutbox.keepLink(environment: "", id: "", user: "", transaction: [:]),
+            AppStoreOutbox.overdue(seconds: 1, limit: 1), AppStoreOutbox.overdueLinks(seconds: 1, limit: 1),
+            SubscriptionSQL.notification(environment: "", uuid: uuid),
+            SubscriptionSQL.settle(environment: "", uuid: uuid, .init(state: "", outcome: "")),
+            SubscriptionSQL.make(environment: "", id: ""), SubscriptionSQL.lock(environment: "", id: ""),
+            SubscriptionSQL.save(record), SubscriptionSQL.user(spelled: []),
+            SubscriptionSQL.audience(of: "", at: nil),
+            SubscriptionSQL.hasOther(than: record, user: "", group: "", at: now),
+            SubscriptionSQL.expiring(now: now, defaultZone: "", after: nil, limit: 1),
+            SubscriptionSQL.isExpiring("", now: now, defaultZone: ""),
+            SubscriptionSQL.link(environment: "", id: "", user: ""),
+            SubscriptionSQL.settleLink(environment: "", id: "", user: "", isGranted: true),
+            SubscriptionSQL.unlinked(environment: "", id: ""),
         ]
     }
 }

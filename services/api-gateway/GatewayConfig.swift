@@ -1,5 +1,6 @@
 import DeliveryAdapters
 import HTTPServer
+import Producers
 import ServiceRuntime
 
 /// What the gateway is told by its environment.
@@ -8,6 +9,8 @@ struct GatewayConfig: Sendable {
     let apns: APNsSettings
     let fcm: FCMSettings
     let access: AccessSettings
+    let appStore: AppStoreSettings
+    let tiers: ProductTiers
     /// `host:port` of the HTTP interface.
     let listen: String
     let trustedProxies: TrustedProxies
@@ -36,10 +39,14 @@ struct GatewayConfig: Sendable {
         let apns = try reader.part { try APNsSettings(reading: $0, isRequired: false) }
         let fcm = try reader.part(FCMSettings.init(reading:))
         let access = try reader.part(AccessSettings.init(reading:))
+        let appStore = try reader.part(AppStoreSettings.init(reading:))
+        let tiers = try reader.part(ProductTiers.init(reading:))
         try reader.finish()
         self.platform = try platform.value
         self.apns = try apns.value
         self.fcm = try fcm.value
         self.access = try access.value
+        self.appStore = try appStore.value
+        self.tiers = try tiers.value
     }
 }

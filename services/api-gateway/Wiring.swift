@@ -7,6 +7,7 @@ import NotificationBus
 import Notifications
 import Observability
 import PostgresClient
+import Producers
 import PushTransport
 import RedisClient
 import ServiceRuntime
@@ -49,8 +50,11 @@ struct Wiring: Sendable {
             telemetry: telemetry
         )
         let clock = SystemWallClock()
+        var ports = Self.ports(platform, eraser, direct, isDeveloper: config.access.developerToken != nil)
+        ports.appStore = try Self.appStorePorts(config, platform, telemetry: telemetry)
+        ports.lifecycle = Self.lifecyclePorts(config, platform)
         let gateway = Gateway(
-            ports: Self.ports(platform, eraser, direct, isDeveloper: config.access.developerToken != nil),
+            ports: ports,
             rules: GatewayRules(
                 registry: platform.registry,
                 catalog: config.platform.catalog,
@@ -117,6 +121,40 @@ struct Wiring: Sendable {
             activity: StoreActivityLog(ActivityStore(pool: pool)),
             developer: isDeveloper ? direct.developer : nil,
             direct: direct.ports
+        )
+    }
+
+    private static func appStorePorts(
+        _ config: GatewayConfig,
+        _ platform: Platform,
+        telemetry: Telemetry
+    ) throws -> AppStorePorts? {
+        guard let verifier = try config.appStore.verifier(clock: SystemWallClock(), telemetry: telemetry) else {
+            return nil
+        }
+        let queue = JobQueue(
+            redis: platform.redis,
+            name: try QueueName(prefix: config.platform.queuePrefix, name: LifecycleQueue.name),
+            telemetry: telemetry
+        )
+        return AppStorePorts(
+            verifier: verifier,
+            intake: StoreAppStoreIntake(
+                outbox: AppStoreOutbox(pool: platform.pool),
+                queue: LifecycleQueue(queue: queue),
+                telemetry: telemetry
+            )
+        )
+    }
+
+    private static func lifecyclePorts(_ config: GatewayConfig, _ platform: Platform) -> LifecyclePorts {
+        LifecyclePorts(
+            notices: LifecycleNotices(
+                catalog: config.platform.catalog,
+                tiers: config.tiers,
+                identity: platform.identity
+            ),
+            audience: StoreLifecycleAudience(SubscriptionStore(pool: platform.pool))
         )
     }
 

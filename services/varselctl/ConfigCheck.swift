@@ -3,7 +3,7 @@ import ServiceRuntime
 
 /// Asks the services themselves, beside this program, what they think of the configuration.
 struct ConfigCheck {
-    static let services = ["api-gateway", "delivery-worker", "reminder-producer"]
+    static let services = ["api-gateway", "delivery-worker", "lifecycle-producer", "reminder-producer"]
 
     private let names: [String]
 

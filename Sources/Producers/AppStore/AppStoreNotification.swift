@@ -73,9 +73,9 @@ package struct AppStoreTransaction: Sendable, Equatable {
         self.signedAt = signedAt
     }
 
-    /// - Returns: `nil` for claims without an id, with one that is no short text, or without a signed date.
+    /// - Returns: `nil` for claims without an acceptable id or without a signed date.
     package init?(claims: JSONValue) {
-        guard let id = claims.text("originalTransactionId"), let signedAt = claims.moment("signedDate") else {
+        guard let id = claims.subscriptionID, let signedAt = claims.moment("signedDate") else {
             return nil
         }
         self.init(originalTransactionID: id, signedAt: signedAt)
@@ -124,7 +124,7 @@ package struct AppStoreRenewal: Sendable, Equatable {
     }
 
     package init?(claims: JSONValue) {
-        guard let id = claims.text("originalTransactionId"), let signedAt = claims.moment("signedDate") else {
+        guard let id = claims.subscriptionID, let signedAt = claims.moment("signedDate") else {
             return nil
         }
         self.init(originalTransactionID: id, signedAt: signedAt)
@@ -177,6 +177,21 @@ extension AppStoreNotification {
 }
 
 extension JSONValue {
+    /// Apple's ids are digits; with the prefix `sub:` they must be handles of the engine (64 characters).
+    fileprivate var subscriptionID: String? {
+        guard let id = text("originalTransactionId"), id.utf8.count <= 60,
+            id.utf8.allSatisfy({ byte in
+                switch byte {
+                case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "a")...UInt8(ascii: "z"),
+                    UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "_"), UInt8(ascii: "-"), UInt8(ascii: "."):
+                    true
+                default: false
+                }
+            })
+        else { return nil }
+        return id
+    }
+
     /// A text of at most 256 bytes that is not empty.
     func text(_ name: String) -> String? {
         guard let text = self[name]?.stringValue, (1...256).contains(text.utf8.count) else { return nil }

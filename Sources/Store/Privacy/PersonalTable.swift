@@ -15,108 +15,109 @@ struct PersonalTable: Sendable {
     /// Removes what came into being before a moment. What a user who returned has made since then stays.
     let erased: @Sendable (UserID, _ before: Timestamp) -> SQL
 
-    static let all: [PersonalTable] = [
-        PersonalTable(name: "idempotency_keys", exported: nil, erased: idempotencyKeys),
-        PersonalTable(
-            name: "scheduled_notifications",
-            exported: { user, limit, offset in
-                """
-                SELECT (to_jsonb(t) - 'credential')::text AS line FROM scheduled_notifications t
-                WHERE user_id = \(user.rawValue) ORDER BY message_id LIMIT \(limit) OFFSET \(offset)
-                """
-            },
-            erased: { user, before in
-                "DELETE FROM scheduled_notifications WHERE user_id = \(user.rawValue) AND created_at < \(before)"
-            }
-        ),
-        PersonalTable(
-            name: "notification_messages",
-            exported: { user, limit, offset in
-                """
-                SELECT to_jsonb(t)::text AS line FROM notification_messages t
-                WHERE user_id = \(user.rawValue) ORDER BY id LIMIT \(limit) OFFSET \(offset)
-                """
-            },
-            erased: { user, before in
-                "DELETE FROM notification_messages WHERE user_id = \(user.rawValue) AND enqueued_at < \(before)"
-            }
-        ),
-        // Events of what was in flight are younger than the erasure, and carry no time of the message's creation.
-        PersonalTable(
-            name: "notification_events",
-            exported: { user, limit, offset in
-                """
-                SELECT (to_jsonb(t) - 'id')::text AS line FROM notification_events t
-                WHERE user_id = \(user.rawValue) ORDER BY at, id LIMIT \(limit) OFFSET \(offset)
-                """
-            },
-            erased: { user, before in
-                """
-                DELETE FROM notification_events WHERE user_id = \(user.rawValue) AND at < greatest(\(before), now())
-                """
-            }
-        ),
-        PersonalTable(
-            name: "live_activity_sessions",
-            exported: { user, limit, offset in
-                """
-                SELECT to_jsonb(t)::text AS line FROM live_activity_sessions t
-                WHERE user_id = \(user.rawValue) ORDER BY stream_id, device_id LIMIT \(limit) OFFSET \(offset)
-                """
-            },
-            erased: { user, before in
-                "DELETE FROM live_activity_sessions WHERE user_id = \(user.rawValue) AND registered_at < \(before)"
-            }
-        ),
-        PersonalTable(
-            name: "user_activity",
-            exported: { user, limit, offset in
-                """
-                SELECT to_jsonb(t)::text AS line FROM user_activity t
-                WHERE user_id = \(user.rawValue) LIMIT \(limit) OFFSET \(offset)
-                """
-            },
-            erased: { user, before in
-                "DELETE FROM user_activity WHERE user_id = \(user.rawValue) AND last_activity_at < \(before)"
-            }
-        ),
-        PersonalTable(
-            name: "reminder_weeks",
-            exported: { user, limit, offset in
-                """
-                SELECT to_jsonb(t)::text AS line FROM reminder_weeks t
-                WHERE user_id = \(user.rawValue) ORDER BY week_key LIMIT \(limit) OFFSET \(offset)
-                """
-            },
-            erased: { user, before in
-                "DELETE FROM reminder_weeks WHERE user_id = \(user.rawValue) AND claimed_at < \(before)"
-            }
-        ),
-        PersonalTable(
-            name: "devices",
-            exported: { user, limit, offset in
-                """
-                SELECT to_jsonb(t)::text AS line FROM devices t
-                WHERE user_id = \(user.rawValue) ORDER BY id LIMIT \(limit) OFFSET \(offset)
-                """
-            },
-            erased: { user, before in
-                "DELETE FROM devices WHERE user_id = \(user.rawValue) AND registered_at < \(before)"
-            }
-        ),
-        PersonalTable(
-            name: "user_notification_preferences",
-            exported: { user, limit, offset in
-                """
-                SELECT to_jsonb(t)::text AS line FROM user_notification_preferences t
-                WHERE user_id = \(user.rawValue) LIMIT \(limit) OFFSET \(offset)
-                """
-            },
-            erased: { user, before in
-                "DELETE FROM user_notification_preferences WHERE user_id = \(user.rawValue) AND created_at < \(before)"
-            }
-        ),
-    ]
+    static let all: [PersonalTable] =
+        subscriptions + [
+            PersonalTable(name: "idempotency_keys", exported: nil, erased: idempotencyKeys),
+            PersonalTable(
+                name: "scheduled_notifications",
+                exported: { user, limit, offset in
+                    """
+                    SELECT (to_jsonb(t) - 'credential')::text AS line FROM scheduled_notifications t
+                    WHERE user_id = \(user.rawValue) ORDER BY message_id LIMIT \(limit) OFFSET \(offset)
+                    """
+                },
+                erased: { user, before in
+                    "DELETE FROM scheduled_notifications WHERE user_id = \(user.rawValue) AND created_at < \(before)"
+                }
+            ),
+            PersonalTable(
+                name: "notification_messages",
+                exported: { user, limit, offset in
+                    """
+                    SELECT to_jsonb(t)::text AS line FROM notification_messages t
+                    WHERE user_id = \(user.rawValue) ORDER BY id LIMIT \(limit) OFFSET \(offset)
+                    """
+                },
+                erased: { user, before in
+                    "DELETE FROM notification_messages WHERE user_id = \(user.rawValue) AND enqueued_at < \(before)"
+                }
+            ),
+            // Events of what was in flight are younger than the erasure, and carry no time of the message's creation.
+            PersonalTable(
+                name: "notification_events",
+                exported: { user, limit, offset in
+                    """
+                    SELECT (to_jsonb(t) - 'id')::text AS line FROM notification_events t
+                    WHERE user_id = \(user.rawValue) ORDER BY at, id LIMIT \(limit) OFFSET \(offset)
+                    """
+                },
+                erased: { user, before in
+                    """
+                    DELETE FROM notification_events WHERE user_id = \(user.rawValue) AND at < greatest(\(before), now())
+                    """
+                }
+            ),
+            PersonalTable(
+                name: "live_activity_sessions",
+                exported: { user, limit, offset in
+                    """
+                    SELECT to_jsonb(t)::text AS line FROM live_activity_sessions t
+                    WHERE user_id = \(user.rawValue) ORDER BY stream_id, device_id LIMIT \(limit) OFFSET \(offset)
+                    """
+                },
+                erased: { user, before in
+                    "DELETE FROM live_activity_sessions WHERE user_id = \(user.rawValue) AND registered_at < \(before)"
+                }
+            ),
+            PersonalTable(
+                name: "user_activity",
+                exported: { user, limit, offset in
+                    """
+                    SELECT to_jsonb(t)::text AS line FROM user_activity t
+                    WHERE user_id = \(user.rawValue) LIMIT \(limit) OFFSET \(offset)
+                    """
+                },
+                erased: { user, before in
+                    "DELETE FROM user_activity WHERE user_id = \(user.rawValue) AND last_activity_at < \(before)"
+                }
+            ),
+            PersonalTable(
+                name: "reminder_weeks",
+                exported: { user, limit, offset in
+                    """
+                    SELECT to_jsonb(t)::text AS line FROM reminder_weeks t
+                    WHERE user_id = \(user.rawValue) ORDER BY week_key LIMIT \(limit) OFFSET \(offset)
+                    """
+                },
+                erased: { user, before in
+                    "DELETE FROM reminder_weeks WHERE user_id = \(user.rawValue) AND claimed_at < \(before)"
+                }
+            ),
+            PersonalTable(
+                name: "devices",
+                exported: { user, limit, offset in
+                    """
+                    SELECT to_jsonb(t)::text AS line FROM devices t
+                    WHERE user_id = \(user.rawValue) ORDER BY id LIMIT \(limit) OFFSET \(offset)
+                    """
+                },
+                erased: { user, before in
+                    "DELETE FROM devices WHERE user_id = \(user.rawValue) AND registered_at < \(before)"
+                }
+            ),
+            PersonalTable(
+                name: "user_notification_preferences",
+                exported: { user, limit, offset in
+                    """
+                    SELECT to_jsonb(t)::text AS line FROM user_notification_preferences t
+                    WHERE user_id = \(user.rawValue) LIMIT \(limit) OFFSET \(offset)
+                    """
+                },
+                erased: { user, before in
+                    "DELETE FROM user_notification_preferences WHERE user_id = \(user.rawValue) AND created_at < \(before)"
+                }
+            ),
+        ]
 
     /// Answers to requests that concerned this user alone go. Others stay without the user's name, because a repeat of a request
     /// without a record would be done again for everybody in it; they leave within a day.

@@ -11,13 +11,14 @@ struct Bench {
                 try await EngineBench(environment: ProcessInfo.processInfo.environment).run(part)
             case "queue": try await QueueBench(environment: ProcessInfo.processInfo.environment).run()
             case "gateway": try GatewayBench(environment: ProcessInfo.processInfo.environment).prepare()
+            case "webhook": try await WebhookBench(environment: ProcessInfo.processInfo.environment).run()
             case "push":
                 let part = CommandLine.arguments.dropFirst(2).first ?? ""
                 try await PushBench(environment: ProcessInfo.processInfo.environment).run(part)
             default:
                 throw BenchError(
                     description:
-                        "usage: Bench engine seed|measure|steady|idle|groups | queue | gateway | push throughput|rtt80|soak"
+                        "usage: Bench engine seed|measure|steady|idle|groups | queue | gateway | webhook | push throughput|rtt80|soak"
                 )
             }
         } catch {
