@@ -12,6 +12,7 @@ let package = Package(
         .library(name: "VarselKit", targets: ["VarselKit"]),
         .executable(name: "api-gateway", targets: ["APIGateway"]),
         .executable(name: "delivery-worker", targets: ["DeliveryWorker"]),
+        .executable(name: "campaign-producer", targets: ["CampaignProducer"]),
         .executable(name: "lifecycle-producer", targets: ["LifecycleProducer"]),
         .executable(name: "push-simulator", targets: ["PushSimulatorService"]),
         .executable(name: "varselctl", targets: ["VarselCtl"]),
@@ -166,6 +167,15 @@ let package = Package(
             exclude: ["README.md"]
         ),
         .executableTarget(
+            name: "CampaignProducer",
+            dependencies: [
+                "Kernel", "Observability", "ServiceRuntime", "PostgresClient", "HTTPServer", "JobQueue", "Store",
+                "DeliveryAdapters", "Producers",
+            ],
+            path: "services/campaign-producer",
+            exclude: ["README.md"]
+        ),
+        .executableTarget(
             name: "VarselCtl",
             dependencies: [
                 "Kernel", "Observability", "ServiceRuntime", "RedisClient", "PostgresClient", "JobQueue", "Store",
@@ -279,7 +289,7 @@ let package = Package(
                 "RedisClient", "PostgresClient", "NotificationContract", "Kernel", "Observability", "TestSupport",
                 // Only so that the binaries the tests start are built with them.
                 "DeliveryWorker", "APIGateway", "PushSimulatorService", "VarselCtl", "ReminderProducer",
-                "LifecycleProducer",
+                "LifecycleProducer", "CampaignProducer",
             ],
             exclude: ["Peers"]
         ),

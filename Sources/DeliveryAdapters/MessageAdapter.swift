@@ -28,7 +28,8 @@ package struct MessageAdapter: MessageWriting {
                 weekKey: message.weekKey,
                 isCapOpen: message.isCapOpen,
                 enqueuedAt: message.enqueuedAt,
-                dueAt: message.dueAt
+                dueAt: message.dueAt,
+                isTest: message.isTest
             )
         }
         return try await store.write(rows, reopening: reopening).map { result in

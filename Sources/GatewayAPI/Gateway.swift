@@ -17,6 +17,7 @@ package struct GatewayPorts: Sendable {
     package var stories: any MessageStories
     package var personalData: any PersonalData
     package var activity: any ActivityLog
+    package var campaigns: any CampaignDesk
     /// What development routes need; `nil` where they do not exist.
     package var developer: DeveloperPorts?
     /// What Live Activities and raw pushes need; `nil` where they do not exist.
@@ -36,6 +37,7 @@ package struct GatewayPorts: Sendable {
         stories: any MessageStories,
         personalData: any PersonalData,
         activity: any ActivityLog,
+        campaigns: any CampaignDesk,
         developer: DeveloperPorts?,
         direct: DirectPorts? = nil
     ) {
@@ -48,6 +50,7 @@ package struct GatewayPorts: Sendable {
         self.stories = stories
         self.personalData = personalData
         self.activity = activity
+        self.campaigns = campaigns
         self.developer = developer
         self.direct = direct
     }
@@ -153,6 +156,16 @@ package struct Gateway: Sendable {
                 LifecycleRoutes(
                     ports: lifecycle,
                     door: ports.door,
+                    idempotency: IdempotentRequests(ledger: ports.idempotency, ids: ids, telemetry: telemetry),
+                    clock: clock
+                )
+                .endpoints
+        }
+        if let campaign = try? rules.registry.category(.campaign) {
+            endpoints +=
+                CampaignRoutes(
+                    desk: ports.campaigns,
+                    reader: CampaignReader(parser: parser, catalog: rules.catalog, category: campaign),
                     idempotency: IdempotentRequests(ledger: ports.idempotency, ids: ids, telemetry: telemetry),
                     clock: clock
                 )

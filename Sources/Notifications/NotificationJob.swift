@@ -24,6 +24,8 @@ package struct NotificationJob: Sendable, Equatable {
     package var languageCode: String?
     /// The campaign run it belongs to.
     package var batchReference: String?
+    /// A campaign's test send: past the switch and the caps, and not for the inbox. Only trusted producers can say so.
+    package var isTest: Bool
 
     package init(
         userID: UserID,
@@ -34,7 +36,8 @@ package struct NotificationJob: Sendable, Equatable {
         metadata: JSONValue? = nil,
         sourceEntityID: String? = nil,
         languageCode: String? = nil,
-        batchReference: String? = nil
+        batchReference: String? = nil,
+        isTest: Bool = false
     ) {
         self.userID = userID
         self.category = category
@@ -45,6 +48,7 @@ package struct NotificationJob: Sendable, Equatable {
         self.sourceEntityID = sourceEntityID
         self.languageCode = languageCode
         self.batchReference = batchReference
+        self.isTest = isTest
     }
 }
 
@@ -79,6 +83,7 @@ extension NotificationJob {
             writer.member("sourceEntityId", optional: sourceEntityID)
             writer.member("languageCode", optional: languageCode)
             writer.member("batchRef", optional: batchReference)
+            if isTest { writer.member("test", true) }
         }
         return writer.text
     }

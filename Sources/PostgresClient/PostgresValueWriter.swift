@@ -25,6 +25,14 @@ package struct PostgresValueWriter: Sendable {
         }
     }
 
+    /// Appends the values of another statement.
+    mutating func append(_ other: PostgresValueWriter) {
+        let start = bytes.count
+        offsets += other.offsets.map { offset in offset.map { $0 + start } }
+        bytes += other.bytes
+        holdsNUL = holdsNUL || other.holdsNUL
+    }
+
     package mutating func append(ascii text: String) {
         bytes.append(contentsOf: text.utf8)
     }

@@ -65,6 +65,22 @@ package struct SQL: Sendable, ExpressibleByStringInterpolation {
             self.text += text
         }
 
+        /// Puts another statement in, text and values; its numbers are shifted behind those that stand here already. It must not
+        /// hold a dollar sign of its own.
+        package mutating func appendInterpolation(_ part: SQL) {
+            let shift = values.offsets.count
+            var rest = part.text[...]
+            while let dollar = rest.firstIndex(of: "$") {
+                text += rest[...dollar]
+                rest = rest[rest.index(after: dollar)...]
+                let digits = rest.prefix { $0.isASCII && $0.isNumber }
+                if let number = Int(digits) { text += String(number + shift) }
+                rest = rest[digits.endIndex...]
+            }
+            text += rest
+            values.append(part.values)
+        }
+
         mutating func placeholder(_ type: String) {
             text += "$\(values.offsets.count + 1)::\(type)"
         }

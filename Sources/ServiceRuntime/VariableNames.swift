@@ -2,7 +2,8 @@
 package enum VariableNames {
     /// What our variables begin with: a variable of this kind that is not in `all` is probably misspelt.
     package static let prefixes = [
-        "APNS_", "APPSTORE_", "APP_NAME", "CAPS_", "DATABASE_", "DEV_API_", "FCM_", "GATEWAY_", "GLOBAL_WEEKLY_",
+        "APNS_", "APPSTORE_", "APP_NAME", "CAMPAIGN_", "CAPS_", "DATABASE_", "DEV_API_", "FCM_", "GATEWAY_",
+        "GLOBAL_WEEKLY_",
         "JWT_",
         "JWKS_", "LIFECYCLE_", "MESSAGE_RETENTION_", "METRICS_", "PUSH_BADGE", "QUEUE_", "REDIS_", "SERVICE_CRED",
         "SIMULATOR_", "STOP_DEAD", "TRUSTED_PROX",
@@ -32,6 +33,8 @@ package enum VariableNames {
         "DEFAULT_TIMEZONE",
         // Worker
         "MAX_IN_FLIGHT", "QUEUE_LOCK_DURATION", "WORKER_NAME",
+        // Campaigns
+        "CAMPAIGN_HIGH_WATER",
         // Maintenance
         "MESSAGE_RETENTION_MONTHS", "EVENT_RETENTION_MONTHS",
         // Simulator

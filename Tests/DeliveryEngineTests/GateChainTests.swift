@@ -33,13 +33,15 @@ struct GateChainTests {
     private func judge(
         _ category: CategoryID,
         _ recipient: Recipient,
-        due: Timestamp = now
+        due: Timestamp = now,
+        isTest: Bool = false
     ) throws -> (gate: String, answer: GateAnswer)? {
         let candidate = GateCandidate(
             category: try CategoryRegistry.standard.category(category),
             messageID: MessageID(at: due, entropy: [UInt8](repeating: 7, count: 10)),
             due: due,
-            recipient: recipient
+            recipient: recipient,
+            isTest: isTest
         )
         return GateChain.judge(candidate, now: Self.now)
     }
@@ -53,6 +55,16 @@ struct GateChainTests {
     @Test(arguments: [CategoryID.reminder, .lifecycle, .campaign])
     func `a reachable user at noon passes every gate`(category: CategoryID) throws {
         #expect(try judge(category, Self.reachable()) == nil)
+    }
+
+    @Test func `a campaign's test passes the switch, and neither permission nor silence (P8)`() throws {
+        let off = Self.reachable { $0.categorySwitch = false }
+        #expect(try judge(.campaign, off)?.gate == "category")
+        #expect(try judge(.campaign, off, isTest: true) == nil)
+        let denied = Self.reachable { $0.isPermissionGranted = false }
+        #expect(try judge(.campaign, denied, isTest: true)?.gate == "permission")
+        let quiet = Self.reachable { $0.silenceUntil = Self.now + .seconds(1) }
+        #expect(try judge(.campaign, quiet, isTest: true)?.gate == "silence")
     }
 
     @Test(arguments: [

@@ -147,6 +147,14 @@ final class Stage: Sendable {
         return process
     }
 
+    /// Starts a campaign producer.
+    @discardableResult
+    func startProducer(_ extra: [String: String] = [:]) throws -> ServiceProcess {
+        let process = try ServiceProcess("campaign-producer", environment: environment(extra), folder: folder)
+        workers.add(process)
+        return process
+    }
+
     /// Users in a zone where it is noon or so now, with one device each. The token of user `u7` is `07…`.
     func addUsers(_ count: Int, prefix: String = "u", granted: Bool = true) async throws {
         let hour = Int(SystemWallClock().now.seconds % 86_400 / 3600)

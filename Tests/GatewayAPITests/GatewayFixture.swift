@@ -80,6 +80,7 @@ struct GatewayFixture {
             stories: memory,
             personalData: memory,
             activity: memory,
+            campaigns: NoCampaignDesk(),
             developer: DeveloperPorts(recipients: memory, push: memory, caps: memory, voices: [.reminder: memory])
         )
     }

@@ -5,8 +5,10 @@ import NotificationBus
 import Notifications
 import Observability
 import PostgresClient
+import Producers
 import RateLimiter
 import RedisClient
+import Signing
 import Store
 import TestSupport
 
@@ -75,6 +77,13 @@ struct LiveGateway {
             stories: StoreMessageStories(StoryStore(pool: pool)),
             personalData: eraser(pool: pool, redis: redis, queue: queue, limiter: limiter),
             activity: StoreActivityLog(ActivityStore(pool: pool)),
+            campaigns: StoreCampaignDesk(
+                CampaignStore(pool: pool),
+                messages: CampaignMessages(
+                    identity: MessageIdentity(prefix: queue.prefix, queue: queue.name) { SHA256.hash($0) }
+                ),
+                bus: bus
+            ),
             developer: nil
         )
     }

@@ -105,7 +105,49 @@ struct StatementTests {
             ActivityStore.record([.init(userID: user, at: now)]), ActivityStore.read(user), ActivityStore.mendZones,
         ]
             + PersonalTable.all.flatMap { [$0.exported?(user, 1, 0), $0.erased(user, now)].compactMap(\.self) }
-            + appStore(now: now) + reminders(user, id, now) + (try liveActivities(device, user))
+            + appStore(now: now) + reminders(user, id, now) + (try campaigns(user, now))
+            + (try liveActivities(device, user))
+    }
+
+    private func campaigns(_ user: UserID, _ now: Timestamp) throws -> [SQL] {
+        let id = CampaignID(UUIDBits(high: 1, low: 1))
+        let texts = try #require(CampaignTexts([.english: .init(body: "b")], fallback: .english))
+        let audience = CampaignAudience(
+            languages: [.english],
+            zones: ["UTC"],
+            platforms: ["ios"],
+            activeWithinDays: 1,
+            inactiveForDays: 1,
+            usesList: true
+        )
+        let content = CampaignContent(name: "n", texts: texts, audience: audience, pace: 1)
+        let campaign = Campaign(
+            id: id,
+            content: content,
+            state: .draft,
+            version: 1,
+            createdBy: "c",
+            createdAt: now,
+            updatedAt: now
+        )
+        var plain = campaign
+        plain.content.audience = CampaignAudience()
+        let plan = CampaignFanOutStore.FreezePlan(defaultZone: "UTC")
+        return [
+            CampaignSQL.create(id, content, by: ""), CampaignSQL.edit(id, content, version: 1), CampaignSQL.find(id),
+            CampaignSQL.list(state: nil, limit: 1, offset: 0), CampaignSQL.remove(id), CampaignSQL.lockForEditing(id),
+            CampaignSQL.clearList(id), CampaignSQL.addToList(id, []), CampaignSQL.listSize(id),
+            CampaignSQL.schedule(id, startsAt: now, localTime: nil), CampaignSQL.unschedule(id), CampaignSQL.stop(id),
+            CampaignSQL.stopChunks(id), CampaignSQL.note(id, "", by: "", detail: nil),
+            CampaignSQL.audit(id, limit: 1, offset: 0), CampaignSQL.progress(id),
+            CampaignSQL.outcomes(startedAt: now), CampaignSQL.languages(of: [user]), AudienceSQL.tags,
+            AudienceSQL.counts(audience, of: id, tags: ["en"], isOnByDefault: true),
+            FanOutSQL.due, FanOutSQL.takeDue(id), FanOutSQL.startInstant,
+            FanOutSQL.freeze(campaign, tags: ["en"], plan, at: now), FanOutSQL.freeze(plain, tags: nil, plan, at: now),
+            FanOutSQL.begin(id, at: now), FanOutSQL.handOut(limit: 1), FanOutSQL.chunk(id, 1),
+            FanOutSQL.recipients(id, 1), FanOutSQL.takePlace(id, for: .zero), FanOutSQL.pacedUntil(id),
+            FanOutSQL.finishChunk(id, 1), FanOutSQL.finish,
+        ]
     }
 
     private func reminders(_ user: UserID, _ id: MessageID, _ now: Timestamp) -> [SQL] {

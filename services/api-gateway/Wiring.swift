@@ -119,6 +119,11 @@ struct Wiring: Sendable {
             stories: StoreMessageStories(StoryStore(pool: pool)),
             personalData: eraser,
             activity: StoreActivityLog(ActivityStore(pool: pool)),
+            campaigns: StoreCampaignDesk(
+                CampaignStore(pool: pool),
+                messages: CampaignMessages(identity: platform.identity),
+                bus: platform.bus
+            ),
             developer: isDeveloper ? direct.developer : nil,
             direct: direct.ports
         )

@@ -8,12 +8,21 @@ package struct GateCandidate: Sendable {
     /// The moment the notification was meant for.
     package let due: Timestamp
     package let recipient: Recipient
+    /// A campaign's test send, for which the switch is not asked.
+    package let isTest: Bool
 
-    package init(category: Category, messageID: MessageID, due: Timestamp, recipient: Recipient) {
+    package init(
+        category: Category,
+        messageID: MessageID,
+        due: Timestamp,
+        recipient: Recipient,
+        isTest: Bool = false
+    ) {
         self.category = category
         self.messageID = messageID
         self.due = due
         self.recipient = recipient
+        self.isTest = isTest
     }
 
     /// The last moment at which the notification is welcome.

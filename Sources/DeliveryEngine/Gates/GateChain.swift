@@ -37,9 +37,9 @@ package enum GateChain {
         return .drop(status: .suppressed, reason: "silence")
     }
 
-    /// Gate 3: the user has the category on; not asked for categories that cannot be switched off.
+    /// Gate 3: the user has the category on; not asked for categories that cannot be switched off, nor for a test.
     static let category = Gate(name: "category") { candidate, _ in
-        guard candidate.category.isUserToggleable else { return .proceed }
+        guard candidate.category.isUserToggleable, !candidate.isTest else { return .proceed }
         return candidate.recipient.categorySwitch ?? candidate.category.isEnabledByDefault
             ? .proceed : .drop(status: .suppressed, reason: "category_off")
     }

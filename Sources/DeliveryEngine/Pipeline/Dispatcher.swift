@@ -69,7 +69,8 @@ struct Dispatcher: Sendable {
             enqueuedAt: job.parsed.enqueuedAt,
             dueAt: job.parsed.due,
             weekKey: job.weekKey,
-            isCapOpen: job.capAnswer == .uncounted
+            isCapOpen: job.capAnswer == .uncounted,
+            isTest: content.isTest
         )
     }
 

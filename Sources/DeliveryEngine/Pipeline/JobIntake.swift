@@ -30,10 +30,12 @@ struct JobIntake: Sendable {
                 ["a lone surrogate", "a NUL character"].contains(error.message) ? "invalid_text" : "invalid_data"
             return .refused(refusal(job, value: nil, reason: reason, message: error.description, now: now))
         }
-        let content: NotificationJob
+        var content: NotificationJob
         let category: Category
         do {
             content = try parser.parse(value)
+            // Read here alone: a request to the gateway cannot ask for it.
+            content.isTest = value["test"]?.boolValue ?? false
             category = try registry.category(content.category)
         } catch let problems as FieldProblems {
             let reason = problems.problems.first?.reason ?? "invalid_data"

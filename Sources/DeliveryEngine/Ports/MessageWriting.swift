@@ -20,6 +20,8 @@ package struct NewMessage: Sendable {
     package let weekKey: String?
     /// Whether it passed the cap gate uncounted, because the caps could not be asked.
     package let isCapOpen: Bool
+    /// Whether it is a test send, which is nothing for the inbox.
+    package let isTest: Bool
 
     package init(
         id: MessageID,
@@ -35,7 +37,8 @@ package struct NewMessage: Sendable {
         enqueuedAt: Timestamp,
         dueAt: Timestamp,
         weekKey: String?,
-        isCapOpen: Bool
+        isCapOpen: Bool,
+        isTest: Bool = false
     ) {
         self.id = id
         self.userID = userID
@@ -51,6 +54,7 @@ package struct NewMessage: Sendable {
         self.dueAt = dueAt
         self.weekKey = weekKey
         self.isCapOpen = isCapOpen
+        self.isTest = isTest
     }
 }
 

@@ -39,10 +39,14 @@ enum RunPlan: Equatable {
             category: job.category,
             messageID: job.messageID,
             due: job.due,
-            recipient: recipient
+            recipient: recipient,
+            isTest: job.content.isTest
         )
         guard let (gate, answer) = GateChain.judge(candidate, now: now) else {
-            self = .deliver(needsSlot: !(stored?.status == .pending && stored?.passedCaps == true))
+            // A test takes no slot.
+            self = .deliver(
+                needsSlot: !job.content.isTest && !(stored?.status == .pending && stored?.passedCaps == true)
+            )
             return
         }
         // What may have arrived is neither unsent nor sent later: it ends as it stands.

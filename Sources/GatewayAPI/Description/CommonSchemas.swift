@@ -10,7 +10,8 @@ enum CommonSchemas {
             ("Problem", problem), ("Pagination", pagination), ("UserId", userID), ("MessageId", messageID),
             ("CategoryId", category(rules.registry)), ("DeeplinkUrl", deeplink(rules.deeplinkSchemes)),
             ("NotificationOrder", order), ("NotificationReceipt", receipt), ("InboxItem", inboxItem),
-            ("Preferences", preferences), ("MessageStory", story), ("MessageEvent", event),
+            ("Preferences", preferences), ("CampaignContent", CampaignSchemas.content),
+            ("Campaign", CampaignSchemas.campaign), ("MessageStory", story), ("MessageEvent", event),
         ]
     }
 

@@ -19,6 +19,8 @@ package struct MessageStore: Sendable {
         package let jobID: String
         package let weekKey: String?
         package let isCapOpen: Bool
+        /// Whether it is a test send, which is nothing for the inbox.
+        package let isTest: Bool
         package let enqueuedAt: Timestamp
         package let dueAt: Timestamp
 
@@ -37,7 +39,8 @@ package struct MessageStore: Sendable {
             weekKey: String?,
             isCapOpen: Bool,
             enqueuedAt: Timestamp,
-            dueAt: Timestamp
+            dueAt: Timestamp,
+            isTest: Bool = false
         ) {
             self.id = id
             self.userID = userID
@@ -54,6 +57,7 @@ package struct MessageStore: Sendable {
             self.isCapOpen = isCapOpen
             self.enqueuedAt = enqueuedAt
             self.dueAt = dueAt
+            self.isTest = isTest
         }
     }
 
@@ -112,16 +116,17 @@ package struct MessageStore: Sendable {
     package static func insert(_ rows: ArraySlice<Row>) -> SQL {
         """
         INSERT INTO notification_messages (id, user_id, category, title, body, deeplink_url, metadata, source_entity_id,
-            batch_ref, language, job_id, week_key, cap_open, enqueued_at, due_at, status)
+            batch_ref, language, job_id, week_key, cap_open, enqueued_at, due_at, is_test, status)
         SELECT id, user_id, category, title, body, deeplink_url, metadata, source_entity_id, batch_ref, language, job_id,
-            week_key, cap_open, enqueued_at, due_at, 'pending'
+            week_key, cap_open, enqueued_at, due_at, is_test, 'pending'
         FROM unnest(
             \(rows.map(\.id.bits)), \(rows.map(\.userID.rawValue)), \(rows.map(\.category)), \(rows.map(\.title)),
             \(rows.map(\.body)), \(rows.map(\.deeplinkURL)), \(rows.map(\.metadata)), \(rows.map(\.sourceEntityID)),
             \(rows.map(\.batchReference)), \(rows.map(\.language)), \(rows.map(\.jobID)), \(rows.map(\.weekKey)),
-            \(rows.map(\.isCapOpen)), \(rows.map(\.enqueuedAt)), \(rows.map(\.dueAt))
+            \(rows.map(\.isCapOpen)), \(rows.map(\.enqueuedAt)), \(rows.map(\.dueAt)),
+            \(rows.map(\.isTest))
         ) AS r(id, user_id, category, title, body, deeplink_url, metadata, source_entity_id, batch_ref, language, job_id,
-            week_key, cap_open, enqueued_at, due_at)
+            week_key, cap_open, enqueued_at, due_at, is_test)
         ON CONFLICT DO NOTHING
         RETURNING id
         """

@@ -121,7 +121,7 @@ package struct RecipientStore: Sendable {
     private static let unreadCount = """
         (SELECT count(*) FROM (
             SELECT FROM notification_messages u
-            WHERE u.user_id = q.user_id AND u.status IN ('sent', 'unknown') AND u.read_at IS NULL AND u.id <> q.id
+            WHERE u.user_id = q.user_id AND u.status IN ('sent', 'unknown') AND NOT u.is_test AND u.read_at IS NULL AND u.id <> q.id
               AND u.id < varsel_uuid_floor(now() + interval '1 day')
             LIMIT \(mostUnread)
         ) AS unread)

@@ -9,12 +9,12 @@ package enum InboxSQL {
         SELECT counted.total, m.id, m.category, m.title, m.body, m.deeplink_url, m.metadata, m.read_at, m.created_at
         FROM (
             SELECT count(*) AS total FROM notification_messages
-            WHERE user_id = \(user.rawValue) AND status IN ('sent', 'unknown')
+            WHERE user_id = \(user.rawValue) AND status IN ('sent', 'unknown') AND NOT is_test
               AND id < varsel_uuid_floor(now() + interval '1 day')
         ) AS counted
         LEFT JOIN LATERAL (
             SELECT id, category, title, body, deeplink_url, metadata, read_at, created_at FROM notification_messages
-            WHERE user_id = \(user.rawValue) AND status IN ('sent', 'unknown')
+            WHERE user_id = \(user.rawValue) AND status IN ('sent', 'unknown') AND NOT is_test
               AND id < varsel_uuid_floor(now() + interval '1 day')
             ORDER BY id DESC LIMIT \(limit) OFFSET \(offset)
         ) AS m ON true
@@ -25,7 +25,7 @@ package enum InboxSQL {
     static func unreadCount(of user: UserID) -> SQL {
         """
         SELECT count(*) AS unread FROM notification_messages
-        WHERE user_id = \(user.rawValue) AND status IN ('sent', 'unknown') AND read_at IS NULL
+        WHERE user_id = \(user.rawValue) AND status IN ('sent', 'unknown') AND NOT is_test AND read_at IS NULL
           AND id < varsel_uuid_floor(now() + interval '1 day')
         """
     }
@@ -34,7 +34,7 @@ package enum InboxSQL {
         """
         UPDATE notification_messages
         SET read_at = CASE WHEN \(read) THEN coalesce(read_at, now()) END, updated_at = now()
-        WHERE id = \(id.bits) AND user_id = \(user.rawValue) AND status IN ('sent', 'unknown')
+        WHERE id = \(id.bits) AND user_id = \(user.rawValue) AND status IN ('sent', 'unknown') AND NOT is_test
         RETURNING id, category, title, body, deeplink_url, metadata, read_at, created_at
         """
     }
@@ -42,7 +42,7 @@ package enum InboxSQL {
     static func markAllRead(of user: UserID) -> SQL {
         """
         UPDATE notification_messages SET read_at = now(), updated_at = now()
-        WHERE user_id = \(user.rawValue) AND status IN ('sent', 'unknown') AND read_at IS NULL
+        WHERE user_id = \(user.rawValue) AND status IN ('sent', 'unknown') AND NOT is_test AND read_at IS NULL
           AND id < varsel_uuid_floor(now() + interval '1 day')
         """
     }

@@ -16,7 +16,7 @@ struct PersonalTable: Sendable {
     let erased: @Sendable (UserID, _ before: Timestamp) -> SQL
 
     static let all: [PersonalTable] =
-        subscriptions + [
+        subscriptions + campaigns + [
             PersonalTable(name: "idempotency_keys", exported: nil, erased: idempotencyKeys),
             PersonalTable(
                 name: "scheduled_notifications",
