@@ -189,7 +189,7 @@ let package = Package(
             name: "Bench",
             dependencies: [
                 "Kernel", "Observability", "RedisClient", "PostgresClient", "JobQueue", "Notifications",
-                "NotificationBus", "Store", "Producers", "PushTransport", "Signing",
+                "NotificationBus", "Store", "Producers", "PushTransport", "Signing", "VarselKit",
             ],
             path: "scripts/bench.d/Sources"
         ),
@@ -261,7 +261,11 @@ let package = Package(
                 "DeliveryEngine", "Notifications", "NotificationBus", "Kernel", "Observability", "TestSupport",
             ]
         ),
-        .testTarget(name: "VarselKitTests", dependencies: ["VarselKit", "NotificationContract"]),
+        .testTarget(
+            name: "VarselKitTests",
+            dependencies: ["VarselKit", "NotificationContract"],
+            exclude: ["Peers"]
+        ),
         .testTarget(
             name: "ProducersTests",
             dependencies: [
@@ -286,7 +290,8 @@ let package = Package(
             dependencies: [
                 "DeliveryAdapters", "DeliveryEngine", "NotificationBus", "Notifications", "JobQueue", "RateLimiter",
                 "Store", "PushTransport", "PushSimulator", "Signing", "HTTP2", "HTTPFetch", "HTTPServer", "Producers",
-                "RedisClient", "PostgresClient", "NotificationContract", "Kernel", "Observability", "TestSupport",
+                "RedisClient", "PostgresClient", "NotificationContract", "VarselKit", "Kernel", "Observability",
+                "TestSupport",
                 // Only so that the binaries the tests start are built with them.
                 "DeliveryWorker", "APIGateway", "PushSimulatorService", "VarselCtl", "ReminderProducer",
                 "LifecycleProducer", "CampaignProducer",

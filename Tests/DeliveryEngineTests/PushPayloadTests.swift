@@ -1,3 +1,4 @@
+import Foundation
 import Kernel
 import NotificationContract
 import Notifications
@@ -29,13 +30,32 @@ struct PushPayloadTests {
         )
     }
 
-    @Test func `the push has the agreed form (E6)`() throws {
-        let expected = """
-            {"aps":{"alert":{"title":"Title","body":"Hi"},"category":"lifecycle","interruption-level":"active",\
-            "sound":"default","thread-id":"lifecycle"},"source":"notification","messageId":"\(id)",\
-            "deeplinkUrl":"im://home?source=notification","entityId":"e-1"}
-            """
-        #expect(String(decoding: try payload("Hi", entity: "e-1"), as: UTF8.self) == expected)
+    /// The files in Tests/Golden/Pushes are what VarselKit's tests decode: the two ends cannot drift apart.
+    @Test(
+        arguments: [
+            ("lifecycle", "Hi", "e-1", nil), ("reminder", "Hi", "e-1", nil), ("campaign", "Ny \"uke\" 👋", nil, 3),
+        ] as [(String, String, String?, Int?)]
+    )
+    func `the push has the agreed form (E6)`(name: String, body: String, entity: String?, badge: Int?) throws {
+        let file = URL(filePath: #filePath).appending(path: "../../Golden/Pushes/\(name).json").standardized
+        let category = try CategoryRegistry.standard.category(CategoryID(name))
+        let text = Catalog(texts: [:], appName: "App")
+            .pushText(
+                .literal(body: OperatorText(writtenByOperator: body)),
+                title: "Title",
+                category: category,
+                locale: .english
+            )
+        let push = try PushPayload.alert(
+            text: text,
+            category: category,
+            messageID: id,
+            deeplinkURL: "im://home?source=notification",
+            entityID: entity,
+            badge: badge
+        )
+        let golden = try String(contentsOf: file, encoding: .utf8)
+        #expect(String(decoding: push, as: UTF8.self) == golden)
     }
 
     @Test func `a reminder is quiet`() throws {

@@ -10,6 +10,7 @@ struct Bench {
                 let part = CommandLine.arguments.dropFirst(2).first ?? ""
                 try await EngineBench(environment: ProcessInfo.processInfo.environment).run(part)
             case "queue": try await QueueBench(environment: ProcessInfo.processInfo.environment).run()
+            case "kit": try KitBench(environment: ProcessInfo.processInfo.environment).run()
             case "gateway": try GatewayBench(environment: ProcessInfo.processInfo.environment).prepare()
             case "webhook": try await WebhookBench(environment: ProcessInfo.processInfo.environment).run()
             case "push":
@@ -18,7 +19,7 @@ struct Bench {
             default:
                 throw BenchError(
                     description:
-                        "usage: Bench engine seed|measure|steady|idle|groups | queue | gateway | webhook | push throughput|rtt80|soak"
+                        "usage: Bench engine seed|measure|steady|idle|groups | queue | kit | gateway | webhook | push throughput|rtt80|soak"
                 )
             }
         } catch {

@@ -1,1 +1,0 @@
-// The part of the platform that an app embeds. See docs/modules.md.

@@ -1,1 +1,0 @@
-// Tests of what an app embeds.
