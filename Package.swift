@@ -116,7 +116,8 @@ let package = Package(
             name: "GatewayAPI",
             dependencies: [
                 "Kernel", "Observability", "Notifications", "NotificationContract", "Signing", "PostgresClient",
-                "HTTPServer", "JobQueue", "RateLimiter", "Store", "PushTransport", "NotificationBus", "DeliveryEngine",
+                "HTTPServer", "HTTPFetch", "JobQueue", "RateLimiter", "Store", "PushTransport", "NotificationBus",
+                "DeliveryEngine",
                 "Producers",
             ]
         ),
@@ -280,7 +281,8 @@ let package = Package(
             dependencies: [
                 "GatewayAPI", "Producers", "DeliveryEngine", "DeliveryAdapters", "PushTransport", "RateLimiter",
                 "NotificationBus", "NotificationContract",
-                "Notifications", "JobQueue", "Store", "Signing", "HTTPServer", "RedisClient", "PostgresClient",
+                "Notifications", "JobQueue", "Store", "Signing", "HTTPFetch", "HTTPServer", "RedisClient",
+                "PostgresClient",
                 "Kernel",
                 "Observability", "PushSimulator", "TestSupport",
             ]

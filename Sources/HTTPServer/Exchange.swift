@@ -15,6 +15,7 @@ struct Exchange {
         var head = RequestHead(method: method, target: target, headers: headers, peer: connection.peer)
         let size = shim_mhd_header_size(handle)
         head.fault = framing.fault
+        head.hasBody = framing.hasBody
         if size > server.options.headerBytes { head.fault = .headTooLarge(limit: server.options.headerBytes) }
         let admission = server.desk.admit(head)
 
@@ -25,7 +26,8 @@ struct Exchange {
             state.head = head
             state.admission = admission
             state.refusal = refusal
-            state.body.reserveCapacity(min(framing.length, admission.bodyLimit))
+            // Room for what has not come yet is not taken for granted: a declared length costs a stranger nothing.
+            state.body.reserveCapacity(min(framing.length, admission.bodyLimit, 16 * 1024))
         }
         guard let refusal else { return .YES }
         // An answer in this first step makes the library close the connection, because it has not read the body. That is
@@ -48,7 +50,14 @@ struct Exchange {
                 state.refusal = .bodyTooLarge(limit: admission.bodyLimit)
                 state.body = []
             }
-            if state.refusal == nil { state.body.append(contentsOf: bytes) }
+            guard state.refusal == nil else { return .YES }
+            guard server.budget.take(bytes.count) else {
+                state.refusal = .noRoomForBody
+                state.body = []
+                return .YES
+            }
+            state.budgeted += bytes.count
+            state.body.append(contentsOf: bytes)
             return .YES
         }
     }

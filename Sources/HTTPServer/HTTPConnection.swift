@@ -28,6 +28,8 @@ final class HTTPConnection: Sendable {
         var admission: Admission?
         var body: [UInt8] = []
         var received = 0
+        /// Bytes taken out of the server's budget for bodies.
+        var budgeted = 0
         /// Decided before the body was read, sent after it.
         var refusal: Problem?
         var response: HTTPResponse?
@@ -100,13 +102,16 @@ final class HTTPConnection: Sendable {
     }
 
     /// The answer is out, or the request was given up.
-    func rest(now: ContinuousClock.Instant) {
+    /// - Returns: the bytes to give back to the budget for bodies.
+    func rest(now: ContinuousClock.Instant) -> Int {
         state.withLock { state in
+            defer { state.budgeted = 0 }
             state.phase = .idle
             state.since = now
             state.body = []
             state.response = nil
             state.head = nil
+            return state.budgeted
         }
     }
 
@@ -124,7 +129,12 @@ final class HTTPConnection: Sendable {
     }
 
     /// The library is about to close the socket: from here on its number may belong to another.
-    func markClosed() {
-        state.withLock { $0.closed = true }
+    /// - Returns: the bytes to give back to the budget for bodies.
+    func markClosed() -> Int {
+        state.withLock { state in
+            defer { state.budgeted = 0 }
+            state.closed = true
+            return state.budgeted
+        }
     }
 }

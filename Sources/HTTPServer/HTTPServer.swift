@@ -14,6 +14,7 @@ package final class HTTPServer: Sendable {
 
     let desk: RequestDesk
     let options: HTTPServerOptions
+    let budget: BodyBudget
     let clock = ContinuousClock()
     private let logger: Logger
     private let closedEarly: @Sendable (String) -> Counter
@@ -34,12 +35,20 @@ package final class HTTPServer: Sendable {
         let context: Unmanaged<HTTPServer>
     }
 
+    /// While the server stops, a connection that rests is kept so long: a proxy may be sending on it at this very moment, and its next
+    /// answer tells it to close.
+    private static let farewell = Duration.seconds(1)
+
     private init(desk: RequestDesk, options: HTTPServerOptions, telemetry: Telemetry, port: Int) {
         self.desk = desk
         self.options = options
         self.port = port
+        budget = BodyBudget(limit: options.bodyBudget)
         logger = telemetry.logger
         let metrics = telemetry.metrics
+        metrics.gauge("http_server_body_bytes", help: "Bytes of request bodies held now.") { [budget] in
+            Double(budget.inUse)
+        }
         closedEarly = { reason in
             metrics.counter(
                 "http_server_connections_closed_total",
@@ -134,7 +143,7 @@ package final class HTTPServer: Sendable {
     }
 
     func closed(_ connection: HTTPConnection) {
-        connection.markClosed()
+        budget.giveBack(connection.markClosed())
         connections.withLock { $0[ObjectIdentifier(connection)] = nil }
     }
 
@@ -207,7 +216,7 @@ package final class HTTPServer: Sendable {
             case .answering where waited > options.sendTimeout:
                 shut(connection, phase, since, reason: "send_timeout")
             case .idle where waited > options.idleTimeout: shut(connection, phase, since, reason: "idle_timeout")
-            case .idle where isStopping: shut(connection, phase, since, reason: "stopping")
+            case .idle where isStopping && waited > Self.farewell: shut(connection, phase, since, reason: "stopping")
             default: break
             }
         }
@@ -227,6 +236,12 @@ extension Problem {
     static let overloaded = Problem.unavailable(
         slug: "overloaded",
         detail: "Too many requests are running.",
+        retryAfter: 1
+    )
+
+    static let noRoomForBody = Problem.unavailable(
+        slug: "overloaded",
+        detail: "Too many request bodies are held at the moment.",
         retryAfter: 1
     )
 

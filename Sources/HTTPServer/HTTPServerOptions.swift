@@ -13,6 +13,8 @@ package struct HTTPServerOptions: Sendable {
     /// A body beyond its route's limit is still read up to this size, so that the refusal reaches the client; beyond it the
     /// connection is closed.
     package var discardedBytes: Int
+    /// The bodies held at once over all connections, in bytes; a request beyond it is answered 503.
+    package var bodyBudget: Int
     /// From a connection's start or a request's first line until the request is complete.
     package var receiveTimeout: Duration
     /// How long a connection may wait for its next request.
@@ -29,6 +31,7 @@ package struct HTTPServerOptions: Sendable {
         runningRequests: Int = 1024,
         headerBytes: Int = 16 * 1024,
         discardedBytes: Int = 1024 * 1024,
+        bodyBudget: Int = 64 * 1024 * 1024,
         receiveTimeout: Duration = .seconds(20),
         idleTimeout: Duration = .seconds(75),
         sendTimeout: Duration = .seconds(30),
@@ -40,6 +43,7 @@ package struct HTTPServerOptions: Sendable {
         self.runningRequests = runningRequests
         self.headerBytes = headerBytes
         self.discardedBytes = discardedBytes
+        self.bodyBudget = bodyBudget
         self.receiveTimeout = receiveTimeout
         self.idleTimeout = idleTimeout
         self.sendTimeout = sendTimeout

@@ -9,6 +9,9 @@ package struct IPAddress: Sendable, Hashable, CustomStringConvertible {
 
     private static let mappedPrefix: [UInt8] = Array(repeating: 0, count: 10) + [255, 255]
 
+    /// `::`, no client's address.
+    package static let unspecified = IPAddress(mapped: [UInt8](repeating: 0, count: 16))
+
     init(mapped bytes: [UInt8]) {
         self.bytes = bytes
     }
@@ -43,6 +46,12 @@ package struct IPAddress: Sendable, Hashable, CustomStringConvertible {
             }
         default: return nil
         }
+    }
+
+    /// What tells one client from another: an IPv4 address, or the /64 of an IPv6 address, of which a single customer has at least one
+    /// whole and any number of addresses within it.
+    package var network: IPAddress {
+        isIPv4 ? self : IPAddress(mapped: bytes[..<8] + [UInt8](repeating: 0, count: 8))
     }
 
     package var description: String {

@@ -21,7 +21,8 @@ package struct InProcessClient: Sendable {
     ) async -> HTTPResponse {
         let clock = ContinuousClock()
         let start = clock.now
-        let head = RequestHead(method: method.rawValue, target: target, headers: headers, peer: peer)
+        var head = RequestHead(method: method.rawValue, target: target, headers: headers, peer: peer)
+        head.hasBody = !body.isEmpty
         let admission = desk.admit(head)
         var response: HTTPResponse
         if body.count > admission.bodyLimit {

@@ -55,7 +55,7 @@ func onCompleted(
 ) {
     guard let server = server(context), let connection = record(handle) else { return }
     server.takenUp(connection)
-    connection.rest(now: server.clock.now)
+    server.budget.giveBack(connection.rest(now: server.clock.now))
 }
 
 /// One step of a request.

@@ -7,6 +7,8 @@ struct RequestHead: Sendable {
     var target: String
     var headers: HTTPHeaders
     var peer: IPAddress
+    /// Whether a body follows.
+    var hasBody = false
     /// What the transport itself found wrong: the request is refused with it.
     var fault: Problem?
 }
@@ -115,6 +117,12 @@ struct RequestDesk: Sendable {
         guard let target = RequestTarget(head.target) else { return admission("(refused)", .refused(.badTarget)) }
         switch router.match(method, target.segments) {
         case .route(let route, let parameters):
+            // Where there is no body the handler is about to judge the caller anyway.
+            if head.hasBody, let guarding = route.guarding {
+                do throws(Problem) { try guarding(head.headers) } catch {
+                    return admission(route.template, .refused(error))
+                }
+            }
             return admission(route.template, .route(route, parameters: parameters, target: target))
         case .otherMethods(let template, let allow) where method == .options:
             return admission(template, .answered(HTTPResponse(status: 204, headers: ["allow": allow])))

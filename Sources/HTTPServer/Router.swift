@@ -14,6 +14,10 @@ package struct RouteLimits: Sendable {
 /// Answers one request. A thrown `Problem` is the answer; any other error is logged and answered 500.
 package typealias RouteHandler = @Sendable (HTTPRequest) async throws -> HTTPResponse
 
+/// Judges a request by its header fields before its body is read, so that a stranger's body is never held. It may let through what the
+/// handler will refuse.
+package typealias RouteGuard = @Sendable (HTTPHeaders) throws(Problem) -> Void
+
 /// One method on one path template.
 struct Route: Sendable {
     let index: Int
@@ -21,6 +25,7 @@ struct Route: Sendable {
     let template: String
     let parameterNames: [String]
     let limits: RouteLimits
+    let guarding: RouteGuard?
     let handler: RouteHandler
 }
 
@@ -51,10 +56,12 @@ package struct Router: Sendable {
     /// Two routes with the same method and shape are a programmer's mistake and stop the process.
     /// - Parameters:
     ///   - template: segments after slashes; `{name}` takes one non-empty segment.
+    ///   - guarding: asked before a body is read. It runs on a thread that serves many connections and must not wait.
     package mutating func on(
         _ method: HTTPMethod,
         _ template: String,
         limits: RouteLimits = RouteLimits(),
+        guarding: RouteGuard? = nil,
         handler: @escaping RouteHandler
     ) {
         precondition(template.hasPrefix("/"), "a template starts with a slash: \(template)")
@@ -76,6 +83,7 @@ package struct Router: Sendable {
             template: template,
             parameterNames: names,
             limits: limits,
+            guarding: guarding,
             handler: handler
         )
         routeCount += 1

@@ -32,6 +32,21 @@ final class EVPKey: @unchecked Sendable {
         try self.init(owning: read)
     }
 
+    /// Reads a public key: SubjectPublicKeyInfo in DER, nothing before or after it. A point that is not on its curve is refused.
+    convenience init(publicDER bytes: [UInt8]) throws(SigningError) {
+        let key = bytes.withUnsafeBufferPointer { buffer -> OpaquePointer? in
+            var position = buffer.baseAddress
+            guard let key = d2i_PUBKEY(nil, &position, buffer.count) else { return nil }
+            guard position == buffer.baseAddress.map({ $0 + buffer.count }) else {
+                EVP_PKEY_free(key)
+                return nil
+            }
+            return key
+        }
+        guard let key else { throw .openSSL(.invalidKey, "reading the public key") }
+        try self.init(owning: key)
+    }
+
     /// Makes a new key.
     static func generate(_ kind: Kind) throws(SigningError) -> EVPKey {
         let identifier =

@@ -68,7 +68,7 @@ package struct JWSVerifier: Sendable {
         return unnamed[0]
     }
 
-    private static func isKeyID(_ text: String) -> Bool {
+    static func isKeyID(_ text: String) -> Bool {
         (1...64).contains(text.utf8.count)
             && text.utf8.allSatisfy { byte in
                 switch byte {

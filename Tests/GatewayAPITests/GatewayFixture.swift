@@ -26,13 +26,20 @@ struct GatewayFixture {
     init(
         ports: ((MemoryPorts) -> GatewayPorts)? = nil,
         developerToken: String? = GatewayFixture.developerToken,
-        registrations: Int = 1000
+        registrations: Int = 1000,
+        fetchKeys: (@Sendable () async throws -> TokenKeys.Published)? = nil
     ) throws {
         telemetry = Telemetry.silent(sink: sink)
         let memory = MemoryPorts(now: clock.now)
         self.memory = memory
         key = try SigningKey(pem: ECKey.generateP256().privatePEM, keyID: "k1")
-        let verifier = try JWTVerifier(keys: [key.verificationKey], issuer: "issuer", audience: "varsel")
+        let keys = try TokenKeys(
+            fixed: fetchKeys == nil ? [key.verificationKey] : [],
+            rules: JWTVerifier.Rules(issuer: "issuer", audience: "varsel"),
+            clock: clock,
+            telemetry: telemetry,
+            fetch: fetchKeys
+        )
         let credentials = Self.credentials.map { id, scopes in
             JSONValue.object([
                 JSONMember("id", .string(id)),
@@ -52,7 +59,7 @@ struct GatewayFixture {
                 deviceDefaults: DeviceDefaults(environment: .production, topic: "com.example.app")
             ),
             doorkeeper: Doorkeeper(
-                tokens: AccessTokens(verifier: verifier, clock: clock, telemetry: telemetry),
+                tokens: AccessTokens(keys: keys, clock: clock, telemetry: telemetry),
                 services: services,
                 developerToken: developerToken,
                 clock: clock

@@ -27,6 +27,7 @@ final class MemoryPorts: Sendable {
         var recipient = Recipient(weekKey: "2026-W49")
         var usage = CapUsage(categories: [:], global: 0)
         var cleared: [UserID] = []
+        var clearedWeeks: [String] = []
         var pushes: [DevicePush] = []
         var erased: [UserID] = []
         var outage: Unavailable?
@@ -42,6 +43,9 @@ final class MemoryPorts: Sendable {
     func check() throws {
         if let outage = state.withLock({ $0.outage }) { throw outage }
     }
+
+    /// Forgets what the calls left behind.
+    func forget() { state.withLock { $0 = State() } }
 
     var orders: [NotificationOrder] { state.withLock { $0.orders } }
 }
@@ -292,7 +296,10 @@ extension MemoryPorts: RecipientReading, PushSending, WeeklyCaps {
         state.withLock { $0.usage }
     }
 
-    func clear(user: UserID, categories: [CategoryID], weekKey: String) async throws {
-        state.withLock { $0.cleared.append(user) }
+    func clear(user: UserID, categories: [CategoryID], weekKeys: [String]) async throws {
+        state.withLock { state in
+            state.cleared.append(user)
+            state.clearedWeeks = weekKeys
+        }
     }
 }

@@ -100,6 +100,7 @@ import Testing
     @Test(arguments: [
         (#"{"categories":{"lifecycle":false}}"#, "/categories/lifecycle"),
         (#"{"categories":{"mirror":true}}"#, "/categories/mirror"),
+        (#"{"categories":{"a/b~c":true}}"#, "/categories/a~1b~0c"),
         (#"{"categories":{"reminder":1}}"#, "/categories/reminder"),
         (#"{"categories":[]}"#, "/categories"), (#"{"timezone":"Mars/Olympus"}"#, "/timezone"), ("{}", ""),
         (#"{"silenceUntil":"2020-01-01T00:00:00Z"}"#, "/silenceUntil"),

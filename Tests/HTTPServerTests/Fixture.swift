@@ -51,6 +51,19 @@ struct Fixture {
         router.on(.post, "/echo", limits: RouteLimits(bodyBytes: 1000)) { request in
             .json(["size": .integer(request.body.count), "id": .string(request.id)])
         }
+        router.on(
+            .post,
+            "/guarded",
+            limits: RouteLimits(bodyBytes: 8 * 1024 * 1024),
+            guarding: { headers throws(Problem) in
+                guard headers["x-key"] == "right" else { throw Problem(status: 401, slug: "no-key", title: "No key") }
+            },
+            handler: { request in .json(["size": .integer(request.body.count)]) }
+        )
+        router.on(.post, "/hold", limits: RouteLimits(bodyBytes: 100_000)) { request in
+            await gate.pass()
+            return .json(["size": .integer(request.body.count)])
+        }
         router.on(.post, "/json") { request in .json(try request.json()) }
         router.on(.get, "/address") { .json(["address": .string($0.remoteAddress)]) }
         router.on(.get, "/gate") { _ in

@@ -53,6 +53,42 @@ import Testing
         await fixture.stop()
     }
 
+    @Test func `who may not call is told so before the body is read`() async throws {
+        let fixture = try Fixture()
+        let stranger = try fixture.client()
+        // Eight megabytes are promised, none is sent.
+        try await stranger.send("POST /guarded HTTP/1.1\r\nHost: x\r\nContent-Length: 8000000\r\n\r\n")
+        #expect(try await stranger.receive().status == 401)
+        #expect(try await stranger.isClosed())
+        let known = try fixture.client()
+        try await known.send("POST /guarded HTTP/1.1\r\nHost: x\r\nX-Key: right\r\nContent-Length: 3\r\n\r\nabc")
+        #expect(try await known.receive().body.contains("3"))
+        await fixture.stop()
+    }
+
+    @Test(.timeLimit(.minutes(1)))
+    func `bodies of all connections together have a limit`() async throws {
+        let fixture = try Fixture { $0.bodyBudget = 60_000 }
+        let request =
+            "POST /hold HTTP/1.1\r\nHost: x\r\nContent-Length: 40000\r\n\r\n" + String(repeating: "x", count: 40_000)
+        let first = try fixture.client()
+        try await first.send(request)
+        await fixture.gate.waitForHandler()
+        let second = try fixture.client()
+        try await second.send(request)
+        let refused = try await second.receive()
+        #expect(refused.status == 503)
+        #expect(refused.header("retry-after") == "1")
+        await fixture.gate.open()
+        #expect(try await first.receive().status == 200)
+        // What was held is free again, also on the refused connection.
+        try await second.send(request)
+        await fixture.gate.waitForHandler()
+        await fixture.gate.open()
+        #expect(try await second.receive().status == 200)
+        await fixture.stop()
+    }
+
     @Test func `a huge declared body is refused before it is read`() async throws {
         let fixture = try Fixture()
         let client = try fixture.client()

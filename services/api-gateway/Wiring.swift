@@ -25,6 +25,8 @@ struct Wiring: Sendable {
     private let eraser: UserEraser
     private let direct: DirectTools
     private let credentials: ServiceCredentialStore
+    private let published: PublishedKeys?
+    private let keys: TokenKeys
     private let server: HTTPServer
     private let operations: OperationsServer
     private let telemetry: Telemetry
@@ -53,6 +55,8 @@ struct Wiring: Sendable {
         var ports = Self.ports(platform, eraser, direct, isDeveloper: config.access.developerToken != nil)
         ports.appStore = try Self.appStorePorts(config, platform, telemetry: telemetry)
         ports.lifecycle = Self.lifecyclePorts(config, platform)
+        let published = try config.access.keySet?.client(telemetry: telemetry)
+        let keys = try config.access.tokenKeys(published, clock: clock, telemetry: telemetry)
         let gateway = Gateway(
             ports: ports,
             rules: GatewayRules(
@@ -63,7 +67,7 @@ struct Wiring: Sendable {
                 deviceDefaults: DeviceDefaults(environment: config.apns.environment, topic: config.apns.topic)
             ),
             doorkeeper: Doorkeeper(
-                tokens: AccessTokens(verifier: config.access.verifier, clock: clock, telemetry: telemetry),
+                tokens: AccessTokens(keys: keys, clock: clock, telemetry: telemetry),
                 services: credentials,
                 developerToken: config.access.developerToken,
                 clock: clock
@@ -100,6 +104,8 @@ struct Wiring: Sendable {
         self.eraser = eraser
         self.direct = direct
         self.credentials = credentials
+        self.published = published
+        self.keys = keys
     }
 
     private static func ports(
@@ -179,14 +185,17 @@ struct Wiring: Sendable {
 
     /// Keeps readiness up to date.
     func watch(until stop: StopSignal) async {
+        async let freshKeys: Void = keys.keepFresh { await stop.sleep(for: $0) }
         async let clocks: Void = platform.watchClocks(until: stop)
         while !stop.isRequested {
             await check("postgres") { _ = try await platform.pool.query("SELECT 1 AS one") }
             await check("redis") { _ = try await platform.redis.send(RedisCommand(["PING"])) }
+            telemetry.health.set("keys", problem: keys.areUsable ? nil : "the issuer's published keys were not had")
             if await !stop.sleep(for: Self.watchInterval) { break }
         }
         telemetry.health.set("running", problem: "stopping")
         await clocks
+        await freshKeys
     }
 
     private func check(_ name: String, _ ask: () async throws -> Void) async {
@@ -206,6 +215,7 @@ struct Wiring: Sendable {
     func close() async {
         await operations.stop()
         await direct.close()
+        await published?.close()
         await platform.close()
     }
 }

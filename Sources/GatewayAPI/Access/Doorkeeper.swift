@@ -27,41 +27,70 @@ package struct Doorkeeper: Sendable {
     package var hasDeveloperToken: Bool { developerDigest != nil }
 
     /// - Throws: 400 for two `Authorization` headers, 401 without a valid credential of the right kind, 403 with a valid one
-    ///   that does not suffice. The reason for a 401 is never told.
-    func admit(_ headers: HTTPHeaders, to access: Access) throws(Problem) -> Caller {
+    ///   that does not suffice. The reason for a 401 is never told. `Unavailable` when nothing can be judged now.
+    func admit(_ headers: HTTPHeaders, to access: Access) async throws -> Caller {
         let bearer = try BearerHeader(headers)
         switch access {
         case .optionalUser:
-            return user(bearer).map(Caller.user) ?? .anonymous
+            return try await user(bearer).map(Caller.user) ?? .anonymous
         case .user:
-            if let user = user(bearer) { return .user(user) }
-            throw bearer == .absent ? .unauthenticated : .invalidToken
+            if let user = try await user(bearer) { return .user(user) }
+            throw bearer == .absent ? Problem.unauthenticated : .invalidToken
         case .service(let scope):
             return .service(try service(bearer, scope: scope))
         case .userOrService(let scope):
             if let user = user(bearer) { return .user(user) }
             return .service(try service(bearer, scope: scope))
         case .developer:
-            guard let developerDigest else { throw .noSuchPath }
-            let given = headers.values("x-dev-token")
-            guard given.count == 1, ConstantTime.equal(SHA256.hash(given[0]), developerDigest) else {
-                throw .developerTokenRequired
-            }
+            try checkDeveloper(headers)
             if case .absent = bearer { return .developer(nil) }
-            guard let user = user(bearer) else { throw .invalidToken }
+            guard let user = try await user(bearer) else { throw Problem.invalidToken }
             return .developer(user)
         }
     }
 
-    private func user(_ bearer: BearerHeader) -> UserID? {
+    /// Judges the same without waiting for anybody, before a body is read. Lets through what only `admit` can judge.
+    /// - Throws: what `admit` would throw.
+    func screen(_ headers: HTTPHeaders, for access: Access) throws(Problem) {
+        let bearer = try BearerHeader(headers)
+        switch access {
+        case .optionalUser: break
+        case .user:
+            if verdict(bearer) == .refused { throw bearer == .absent ? .unauthenticated : .invalidToken }
+        case .service(let scope): _ = try service(bearer, scope: scope)
+        case .developer:
+            try checkDeveloper(headers)
+            if bearer != .absent, verdict(bearer) == .refused { throw .invalidToken }
+        }
+    }
+
+    private func checkDeveloper(_ headers: HTTPHeaders) throws(Problem) {
+        guard let developerDigest else { throw .noSuchPath }
+        let given = headers.values("x-dev-token")
+        guard given.count == 1, ConstantTime.equal(SHA256.hash(given[0]), developerDigest) else {
+            throw .developerTokenRequired
+        }
+    }
+
+    private static func token(_ bearer: BearerHeader) -> String? {
         guard case .token(let token) = bearer, !token.hasPrefix(ServiceCredentials.tokenPrefix) else { return nil }
-        return tokens.user(of: token)
+        return token
+    }
+
+    private func user(_ bearer: BearerHeader) async throws(Unavailable) -> UserID? {
+        guard let token = Self.token(bearer) else { return nil }
+        return try await tokens.user(of: token)
+    }
+
+    private func verdict(_ bearer: BearerHeader) -> AccessTokens.Verdict {
+        Self.token(bearer).map { tokens.verdict(on: $0) } ?? .refused
     }
 
     private func service(_ bearer: BearerHeader, scope: Scope) throws(Problem) -> ServiceCredential {
         guard case .token(let token) = bearer else { throw bearer == .absent ? .unauthenticated : .invalidToken }
         guard let credential = services.credentials.credential(of: token, now: clock.now) else {
-            throw user(bearer) == nil ? .invalidToken : .insufficientScope(scope)
+            if case .user = verdict(bearer) { throw .insufficientScope(scope) }
+            throw .invalidToken
         }
         guard credential.scopes.contains(scope) else { throw .insufficientScope(scope) }
         return credential

@@ -15,7 +15,8 @@ package struct ServiceCredential: Sendable, Equatable {
 /// The service credentials of one file: JSON `[{"id", "sha256", "scopes", "notAfter"?}]`, where `sha256` is the digest of
 /// the whole token in hexadecimal. The file holds no secret that could be used.
 ///
-/// A token reads `vsk_<id>_<secret>`, the secret being 32 random bytes in base64url.
+/// A token reads `vsk_<id>_<secret>`, the secret being 32 random bytes in base64url. An id may stand there twice, so that a new token is
+/// valid beside the old one while a backend changes over; both are the same backend, with the same idempotency keys.
 package struct ServiceCredentials: Sendable {
     /// What is wrong with a credentials file.
     package struct FileError: Error, CustomStringConvertible {
@@ -24,12 +25,15 @@ package struct ServiceCredentials: Sendable {
 
     static let tokenPrefix = "vsk_"
 
-    private let byID: [String: ServiceCredential]
+    /// The most tokens that one backend may have at once.
+    private static let tokensPerID = 2
+
+    private let byID: [String: [ServiceCredential]]
 
     /// No credentials: service routes refuse everybody.
     package static let none = ServiceCredentials(byID: [:])
 
-    private init(byID: [String: ServiceCredential]) {
+    private init(byID: [String: [ServiceCredential]]) {
         self.byID = byID
     }
 
@@ -39,12 +43,17 @@ package struct ServiceCredentials: Sendable {
         let value: JSONValue
         do { value = try JSONValue(parsing: text) } catch { throw FileError(description: "not JSON: \(error)") }
         guard let entries = value.arrayValue else { throw FileError(description: "not a JSON array") }
-        var byID: [String: ServiceCredential] = [:]
+        var byID: [String: [ServiceCredential]] = [:]
         for (index, entry) in entries.enumerated() {
             let credential = try Self.credential(entry, index)
-            guard byID.updateValue(credential, forKey: credential.id) == nil else {
-                throw FileError(description: "entry \(index): the id \"\(credential.id)\" stands there twice")
+            let others = byID[credential.id, default: []]
+            guard others.count < Self.tokensPerID else {
+                throw FileError(description: "entry \(index): the id \"\(credential.id)\" stands there more than twice")
             }
+            guard !others.contains(where: { $0.digest == credential.digest }) else {
+                throw FileError(description: "entry \(index): the same sha256 stands there twice")
+            }
+            byID[credential.id] = others + [credential]
         }
         self.byID = byID
     }
@@ -90,10 +99,12 @@ package struct ServiceCredentials: Sendable {
     package func credential(of token: String, now: Timestamp) -> ServiceCredential? {
         guard token.utf8.count <= 256, token.hasPrefix(Self.tokenPrefix) else { return nil }
         let rest = token.dropFirst(Self.tokenPrefix.count)
-        guard let end = rest.firstIndex(of: "_"), let found = byID[String(rest[..<end])],
-            ConstantTime.equal(SHA256.hash(token), found.digest)
-        else { return nil }
-        if let notAfter = found.notAfter, now >= notAfter { return nil }
-        return found
+        guard let end = rest.firstIndex(of: "_"), let candidates = byID[String(rest[..<end])] else { return nil }
+        let digest = SHA256.hash(token)
+        var proven: ServiceCredential?
+        // Every candidate is compared, whichever fits.
+        for candidate in candidates where ConstantTime.equal(digest, candidate.digest) { proven = candidate }
+        if let notAfter = proven?.notAfter, now >= notAfter { return nil }
+        return proven
     }
 }

@@ -27,12 +27,12 @@ package struct LimiterCaps: WeeklyCaps {
         )
     }
 
-    package func clear(user: UserID, categories: [CategoryID], weekKey: String) async throws {
+    package func clear(user: UserID, categories: [CategoryID], weekKeys: [String]) async throws {
         try await asking {
             () async throws(RateLimiterError) in
             try await limiter.reset(
                 userID: user.rawValue,
-                weekKeys: [weekKey],
+                weekKeys: weekKeys,
                 categoryIDs: categories.map(\.rawValue)
             )
         }

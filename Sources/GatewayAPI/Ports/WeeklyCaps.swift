@@ -15,5 +15,5 @@ package struct CapUsage: Sendable, Equatable {
 /// Looks at weekly slots, and clears them for development. Every call throws `Unavailable` when they cannot be asked.
 package protocol WeeklyCaps: Sendable {
     func usage(of user: UserID, categories: [CategoryID], weekKey: String) async throws -> CapUsage
-    func clear(user: UserID, categories: [CategoryID], weekKey: String) async throws
+    func clear(user: UserID, categories: [CategoryID], weekKeys: [String]) async throws
 }

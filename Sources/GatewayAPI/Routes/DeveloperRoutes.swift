@@ -41,7 +41,9 @@ struct DeveloperRoutes: Sendable {
             },
             endpoint("reset", .reset, "Clear the user's weekly slots, lastSentAt and silence") { _, user in
                 let week = try await diagnosis.weekKey(of: user)
-                try await caps.clear(user: user, categories: registry.all.map(\.id), weekKey: week)
+                // The weeks beside it count as well: where the user's zone changed, and for what was taken on the other side of Sunday.
+                let weeks = [week] + WeekKey.neighbours(of: week)
+                try await caps.clear(user: user, categories: registry.all.map(\.id), weekKeys: weeks)
                 try await book.forgetHistory(of: user)
                 return .data(["userId": .string(user.rawValue), "weekKey": .string(week), "reset": true])
             },

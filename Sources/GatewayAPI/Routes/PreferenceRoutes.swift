@@ -98,7 +98,7 @@ struct PreferenceRoutes: Sendable {
             return
         }
         for member in members {
-            let pointer = "categories/\(member.name.prefix(64))"
+            let pointer = "categories/\(JSONPointer.token(String(member.name.prefix(64))))"
             guard let isEnabled = member.value.boolValue ?? member.value["enabled"]?.boolValue else {
                 body.report(pointer, "must be true, false or an object with \"enabled\"")
                 continue

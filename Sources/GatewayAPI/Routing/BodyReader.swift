@@ -20,6 +20,7 @@ struct BodyReader {
     }
 
     /// Notes what is wrong with a member; an empty name means the body as a whole.
+    /// - Parameter name: the rest of a JSON pointer; a name that the client chose goes through `JSONPointer.token`.
     mutating func report(_ name: String, _ detail: String) {
         faults.append(Problem.Fault(pointer: name.isEmpty ? "" : "/\(name)", detail: detail))
     }

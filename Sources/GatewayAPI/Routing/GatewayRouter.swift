@@ -11,16 +11,20 @@ struct GatewayRouter: Sendable {
     func router(_ endpoints: [Endpoint]) -> Router {
         var router = Router()
         for endpoint in endpoints {
-            router.on(endpoint.method, endpoint.path, limits: endpoint.limits) { request in
-                try await answer(request, endpoint)
-            }
+            router.on(
+                endpoint.method,
+                endpoint.path,
+                limits: endpoint.limits,
+                guarding: { headers throws(Problem) in try doorkeeper.screen(headers, for: endpoint.access) },
+                handler: { request in try await answer(request, endpoint) }
+            )
         }
         return router
     }
 
     private func answer(_ request: HTTPRequest, _ endpoint: Endpoint) async throws -> HTTPResponse {
-        let caller = try doorkeeper.admit(request.headers, to: endpoint.access)
         do {
+            let caller = try await doorkeeper.admit(request.headers, to: endpoint.access)
             return try await endpoint.handler(request, caller)
         } catch let unavailable as Unavailable {
             telemetry.metrics.counter(
