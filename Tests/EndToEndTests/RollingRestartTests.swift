@@ -9,6 +9,13 @@ import Testing
 
 /// Two gateways behind the nginx of `deploy/`, restarted one after the other while clients go on.
 @Suite(.serialized) struct RollingRestartTests {
+    /// What the requests of all tasks have come to.
+    private final class Load: Sendable {
+        let isOver = Atomic<Bool>(false)
+        let done = Atomic<Int>(0)
+        let failures = Mutex<[String]>([])
+    }
+
     private static let serviceToken = "vsk_e2e_" + Base64URL.encode([UInt8](repeating: 9, count: 32))
 
     @Test(.timeLimit(.minutes(3)))
@@ -33,45 +40,46 @@ import Testing
             }
 
             let token = try accessToken(key.privatePEM)
-            let isOver = Atomic<Bool>(false)
-            let done = Atomic<Int>(0)
-            let failures = Mutex<[String]>([])
+            let load = Load()
+            let started = gateways
             try await withThrowingTaskGroup(of: Void.self) { group in
                 for client in 0..<6 {
                     group.addTask {
-                        while !isOver.load(ordering: .relaxed) {
-                            let number = done.wrappingAdd(1, ordering: .relaxed).newValue
+                        while !load.isOver.load(ordering: .relaxed) {
+                            let number = load.done.wrappingAdd(1, ordering: .relaxed).newValue
                             let request = Self.request(number, client, base, token)
                             do {
                                 let status = try await fetch.send(request).status
                                 if !(200...299).contains(status) {
-                                    failures.withLock { $0.append("\(request.url): \(status)") }
+                                    load.failures.withLock { $0.append("\(request.url): \(status)") }
                                 }
                             } catch {
-                                failures.withLock { $0.append("\(request.url): \(error)") }
+                                load.failures.withLock { $0.append("\(request.url): \(error)") }
                             }
                         }
                     }
                 }
                 group.addTask {
-                    defer { isOver.store(true, ordering: .relaxed) }
-                    var running = gateways
+                    defer { load.isOver.store(true, ordering: .relaxed) }
+                    var running = started
                     // Twice around.
                     for index in [0, 1, 0, 1] {
-                        let before = done.load(ordering: .relaxed)
-                        try await stage.eventually("requests go on") { done.load(ordering: .relaxed) > before + 100 }
+                        let before = load.done.load(ordering: .relaxed)
+                        try await stage.eventually("requests go on") {
+                            load.done.load(ordering: .relaxed) > before + 100
+                        }
                         running[index].send(SIGTERM)
                         #expect(await running[index].ended() == 0)
                         running[index] = try start(stage, environment, ports[index].0, ports[index].1)
                         try await ready(stage, plain, ports[index].1)
                     }
-                    let before = done.load(ordering: .relaxed)
-                    try await stage.eventually("requests go on") { done.load(ordering: .relaxed) > before + 100 }
+                    let before = load.done.load(ordering: .relaxed)
+                    try await stage.eventually("requests go on") { load.done.load(ordering: .relaxed) > before + 100 }
                 }
                 try await group.waitForAll()
             }
-            let failed = failures.withLock { $0 }
-            #expect(failed.isEmpty, "\(failed.count) of \(done.load(ordering: .relaxed)): \(failed.prefix(5))")
+            let failed = load.failures.withLock { $0 }
+            #expect(failed.isEmpty, "\(failed.count) of \(load.done.load(ordering: .relaxed)): \(failed.prefix(5))")
 
             let device = String(repeating: "c0ffee42", count: 8)
             _ = try await fetch.send(FetchRequest(.get, base + "/v1/notifications/device-token/\(device)"))

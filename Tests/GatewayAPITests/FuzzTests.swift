@@ -105,7 +105,8 @@ import Testing
             var headers: [(String, [UInt8])] = [("Host", Array("x".utf8))]
             switch endpoint.access {
             case .user, .optionalUser: headers.append(("Authorization", Array("Bearer \(user)".utf8)))
-            case .service: headers.append(("Authorization", Array("Bearer \(GatewayFixture.serviceToken("all"))".utf8)))
+            case .service, .userOrService:
+                headers.append(("Authorization", Array("Bearer \(GatewayFixture.serviceToken("all"))".utf8)))
             case .developer: headers.append(("X-Dev-Token", Array(GatewayFixture.developerToken.utf8)))
             }
             var body: [UInt8] = []

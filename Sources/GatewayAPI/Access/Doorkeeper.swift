@@ -39,7 +39,7 @@ package struct Doorkeeper: Sendable {
         case .service(let scope):
             return .service(try service(bearer, scope: scope))
         case .userOrService(let scope):
-            if let user = user(bearer) { return .user(user) }
+            if let user = try await user(bearer) { return .user(user) }
             return .service(try service(bearer, scope: scope))
         case .developer:
             try checkDeveloper(headers)
@@ -58,6 +58,8 @@ package struct Doorkeeper: Sendable {
         case .user:
             if verdict(bearer) == .refused { throw bearer == .absent ? .unauthenticated : .invalidToken }
         case .service(let scope): _ = try service(bearer, scope: scope)
+        case .userOrService(let scope):
+            if verdict(bearer) == .refused { _ = try service(bearer, scope: scope) }
         case .developer:
             try checkDeveloper(headers)
             if bearer != .absent, verdict(bearer) == .refused { throw .invalidToken }
