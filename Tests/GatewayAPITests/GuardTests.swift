@@ -112,7 +112,9 @@ import Testing
                 let path = endpoint.path.replacing("{token}", with: device).replacing("{id}", with: device)
                     .replacing("{messageId}", with: device).replacing("{streamId}", with: device)
                 for bearer in [user, expired, GatewayFixture.serviceToken("all"), GatewayFixture.serviceToken("none")] {
-                    let body: JSONValue = ["token": .string(device), "userId": .string(device), "body": .string(device)]
+                    let body: JSONValue = [
+                        "token": .string(device), "userId": .string(device), "body": .string(device),
+                    ]
                     _ = await fixture.client.send(
                         endpoint.method,
                         path,
