@@ -60,7 +60,7 @@ struct AppTests {
         throw StageError(description: "no gateway became ready")
     }
 
-    @Test func `an app registers, gets a push, reads its inbox, changes its settings and logs out (I3, G1-G6)`()
+    @Test func `an app registers, gets a push, reads its inbox, changes its settings and logs out (I3, G1-G6, G9)`()
         async throws
     {
         try await Stage.run { stage in
@@ -116,6 +116,18 @@ struct AppTests {
             #expect(SettingsModel(categories: categories, preferences: quiet, now: Date()).quietCard?.daysLeft == 7)
             let loud = try await client.endSilence()
             #expect(loud.silenceUntil == nil)
+
+            let session = LiveActivitySession(streamID: "match-1", deviceID: "phone", token: token)
+            try await client.register(session)
+            let sessions = "live_activity_sessions WHERE user_id = '\(user)'"
+            let running = try await stage.count(sessions)
+            #expect(running == 1)
+            try await client.endLiveActivity(streamID: "match-1", deviceID: "phone")
+            let ended = try await stage.count(sessions)
+            #expect(ended == 0)
+            try await client.report(Activity(.impulse))
+            let reports = try await stage.count("user_activity WHERE user_id = '\(user)'")
+            #expect(reports == 1)
 
             await synchroniser.handle(.loggedOut)
             let devices = try await stage.count("devices WHERE invalidated_at IS NULL AND user_id = '\(user)'")

@@ -105,14 +105,14 @@ struct WorkerOutageTests {
     @Test func `a server that stands still and comes back finds the worker waiting`() async throws {
         try await PrivateRedis.run { server in
             // Calls give up long before the server answers again.
-            try await withWorker(server, commandTimeout: .milliseconds(100)) { _ in
+            try await withWorker(server, commandTimeout: .milliseconds(400)) { _ in
                 try await Task.sleep(for: .milliseconds(1))
                 return "null"
             } _: { queue, client in
                 for _ in 0..<3 {
                     _ = try await queue.addBulk(jobs(200))
                     server.freeze()
-                    try await Task.sleep(for: .milliseconds(300))
+                    try await Task.sleep(for: .milliseconds(1200))
                     server.resume()
                 }
                 try await expectAllDone(queue, client, 600)
