@@ -44,7 +44,7 @@ import Testing
     func `mutated bytes on a socket never hang or end the server (G11)`() async throws {
         let fixture = try GatewayFixture(registrations: 1_000_000_000)
         let server = try HTTPServer.start(
-            options: HTTPServerOptions(listen: "127.0.0.1:0", receiveTimeout: .seconds(5), idleTimeout: .seconds(5)),
+            options: HTTPServerOptions(listen: "127.0.0.1:0", receiveTimeout: .seconds(1), idleTimeout: .seconds(1)),
             desk: RequestDeskOptions(problemTypePrefix: "urn:varsel:problem:"),
             router: fixture.gateway.router,
             telemetry: .silent()
