@@ -27,6 +27,7 @@ let package = Package(
         .systemLibrary(name: "CMicrohttpd", providers: [.apt(["libmicrohttpd-dev"])]),
         .systemLibrary(name: "CCurl", providers: [.apt(["libcurl4-openssl-dev"])]),
         .systemLibrary(name: "CSystemd", providers: [.apt(["libsystemd-dev"])]),
+        .systemLibrary(name: "CMalloc"),
 
         // Text files (Lua, SQL, JSON) become string constants at build time.
         .executableTarget(name: "EmbedText", path: "Sources/Build/EmbedText"),
@@ -53,7 +54,7 @@ let package = Package(
         .target(name: "Signing", dependencies: ["Kernel", "COpenSSL"]),
 
         // 3 technical: one library each, no notion of notifications
-        .target(name: "ServiceRuntime", dependencies: ["Kernel", "Observability", "CSystemd"]),
+        .target(name: "ServiceRuntime", dependencies: ["Kernel", "Observability", "CSystemd", "CMalloc"]),
         .target(name: "RedisClient", dependencies: ["Kernel", "Observability", "CHiredis"]),
         .target(name: "PostgresClient", dependencies: ["Kernel", "Observability", "CLibpq"]),
         .target(name: "HTTPServer", dependencies: ["Kernel", "Observability", "CMicrohttpd"]),

@@ -48,10 +48,11 @@ figures="$workspace/figures"
 
 sql() { "$postgres_programs/psql" -X -q -v ON_ERROR_STOP=1 "$DATABASE_URL" -c "$1" >/dev/null; }
 
-# fresh: users as they were, nothing queued, sent or counted.
+# fresh: users as they were, nothing queued, sent or counted, and nothing left of the run before for autovacuum to do in this one.
 fresh() {
     redis-cli -h 127.0.0.1 -p "$REDIS_PORT" flushall >/dev/null
     sql "TRUNCATE notification_messages, notification_events"
+    sql "VACUUM (ANALYZE) user_notification_preferences"
     sql "CHECKPOINT"
     curl -fsS -X DELETE "$SIMULATOR_CONTROL_URL/pushes" >/dev/null
 }

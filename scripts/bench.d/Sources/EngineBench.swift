@@ -67,7 +67,8 @@ struct EngineBench {
             try await seed()
         case "measure":
             say("enqueueing \(notifications) notifications, and \(backlog) behind them")
-            try await fill(notifications + backlog)
+            try await fill(notifications)
+            try await fillBehind()
             say("delivering with \(workers) worker\(workers == 1 ? "" : "s")")
             try await measure()
         case "steady": try await steady()
@@ -120,6 +121,16 @@ struct EngineBench {
         }
     }
 
+    /// Jobs that no worker takes before those that are measured, so that the same notifications are measured whatever waits.
+    private func fillBehind() async throws {
+        for start in Swift.stride(from: notifications, to: notifications + backlog, by: 500) {
+            let jobs = (start..<min(start + 500, notifications + backlog)).map { index in
+                job(user: recipient(index).user, category: .campaign, priority: 30)
+            }
+            _ = try await queue.addBulk(jobs)
+        }
+    }
+
     /// The user, and the category, of a number: every user once before any comes twice.
     private func recipient(_ index: Int) -> (user: String, category: CategoryID) {
         ("user-\((index * 7919) % users + 1)", index % 10 < 7 ? .reminder : index % 10 < 9 ? .campaign : .lifecycle)
@@ -128,7 +139,11 @@ struct EngineBench {
     private func job(_ index: Int) -> NewJob {
         let (user, category) = recipient(index)
         let priority = category == .reminder ? 10 : category == .campaign ? 20 : 0
-        return NewJob(
+        return job(user: user, category: category, priority: priority)
+    }
+
+    private func job(user: String, category: CategoryID, priority: Int) -> NewJob {
+        NewJob(
             name: "notification",
             data: """
                 {"userId":"\(user)","category":"\(category)","body":"Have you checked in with yourself today?"}
