@@ -29,7 +29,17 @@ struct HeapKeeper: Sendable {
         mutating func returned(leaving resident: Int) { floor = resident }
     }
 
+    /// From this size on a block is a mapping of its own, which goes back to the system when it is freed. Left alone, glibc raises
+    /// the limit to the largest block it ever freed.
+    private static let mappedBytes: Int32 = 128 * 1024
+
     private let thread = SerialThread(name: "heap")
+
+    /// To be called before the process has threads.
+    init() {
+        // Refused only for values that glibc does not allow; this one is its own default.
+        mallopt(M_MMAP_THRESHOLD, Self.mappedBytes)
+    }
 
     /// Looks after the heap as long as the process lives.
     func run() async {

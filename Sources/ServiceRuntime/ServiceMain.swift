@@ -32,6 +32,7 @@ package enum ServiceMain {
     ) -> Never {
         // First of all, so that a signal that comes now waits instead of killing the process half started.
         let signals = ProcessSignals()
+        let heap = HeapKeeper()
         let reader = ConfigReader(environment: ProcessEnvironment.variables)
         let config: Config
         let common: CommonSettings
@@ -53,7 +54,7 @@ package enum ServiceMain {
         warn(of: reader.suspects(), logger)
         let service = Service(name: name, telemetry: Telemetry(logger: logger), stopDeadline: common.stopDeadline)
         let runner = ServiceRunner(service: service, stopDeadline: common.stopDeadline)
-        Task.detached(name: "heap") { await HeapKeeper().run() }
+        Task.detached(name: "heap") { await heap.run() }
         Task.detached(name: "service") {
             let code = await runner.run { service in try await body(config, service) }
             // Not exit(): its handlers would tear down C libraries under threads that may still run.
