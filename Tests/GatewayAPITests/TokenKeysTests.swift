@@ -110,6 +110,25 @@ private final class Issuer: Sendable {
         #expect(issuer.fetches == 2)
     }
 
+    @Test(arguments: [
+        #""jku":"https://evil.example/keys""#, #""x5u":"https://evil.example/c""#, #""jwk":{"kty":"EC"}"#,
+        #""x5c":["MIIB"]"#,
+    ])
+    func `a token that brings or points to its own key makes nobody fetch anything (G7)`(member: String) async throws {
+        let key = try TestJWK.ec("k")
+        let issuer = Issuer()
+        issuer.publish([key.json])
+        let fixture = try GatewayFixture(fetchKeys: issuer.fetch)
+        #expect(try await status(key, fixture) == 200)
+        let header = #"{"alg":"ES256","kid":"stranger",\#(member)}"#
+        let claims = try token(key, fixture).split(separator: ".")[1]
+        let input = Base64URL.encode(Array(header.utf8)) + "." + claims
+        let hostile = input + "." + Base64URL.encode(try key.signing.sign(Array(input.utf8)))
+        fixture.clock.advance(by: .seconds(31))
+        #expect(try await fixture.send(.get, path, bearer: hostile).status == 401)
+        #expect(issuer.fetches == 1)
+    }
+
     @Test func `keys stay for a day while the issuer is away, and then nobody is judged by them (G7)`() async throws {
         let key = try TestJWK.ec("k")
         let issuer = Issuer()

@@ -70,10 +70,17 @@ import Testing
 
     @Test func `our public key in any spelling is no HMAC secret (case 5)`() throws {
         let pem = forge.es256Public
+        let base64 = pem.split(separator: "\n").dropFirst().dropLast().joined()
+        let der = try #require(Base64.decode(base64))
+        // The last 64 bytes of a P-256 key in DER are its x and y.
+        let x = Base64URL.encode(Array(der.suffix(64).prefix(32))), y = Base64URL.encode(Array(der.suffix(32)))
+        let jwk = #"{"kty":"EC","crv":"P-256","x":"\#(x)","y":"\#(y)"}"#
+        // It is the same key, so that the spelling below is a real one.
+        let signed = Array("message".utf8)
+        #expect(try VerificationKey(jwk: JSONValue(parsing: jwk)).verifies(forge.es256.sign(signed), of: signed))
         let spellings: [[UInt8]] = [
             Array(pem.utf8), Array(pem.dropLast().utf8), Array(pem.replacing("\n", with: "\r\n").utf8),
-            Array(pem.split(separator: "\n").dropFirst().dropLast().joined().utf8),
-            Array(#"{"kty":"EC","crv":"P-256"}"#.utf8),
+            Array(base64.utf8), der, Array(jwk.utf8),
         ]
         for header in [
             #"{"alg":"HS256","kid":"es-1","typ":"at+jwt"}"#, #"{"alg":"HS256","kid":"hs-1","typ":"at+jwt"}"#,

@@ -63,6 +63,25 @@ struct JWTVerifierTests {
         #expect(throws: Never.self) { try forge.verifier.verify(forge.token(claims: claims), now: TokenForge.now) }
     }
 
+    @Test(
+        arguments: [
+            // Seconds between the token's beginning and the clock, and what becomes of it: good for 900 s, with a leeway of 30 s.
+            (-3600, JWTError.Code.notYetValid), (-31, .notYetValid), (-30, nil), (0, nil), (900, nil), (929, nil),
+            (930, .expired), (3600, .expired),
+        ] as [(Int64, JWTError.Code?)]
+    )
+    func `a token is good from the second it was issued to the second it ends, however the clock leaps`(
+        seconds: Int64,
+        code: JWTError.Code?
+    ) throws {
+        let verifier = try forge.verifier
+        let token = forge.token()
+        let now = Timestamp(milliseconds: TokenForge.now.milliseconds + seconds * 1000)
+        var refusal: JWTError.Code?
+        do { _ = try verifier.verify(token, now: now) } catch { refusal = error.code }
+        #expect(refusal == code)
+    }
+
     @Test func `a type is compared as a media type`() throws {
         for type in ["AT+JWT", "application/at+jwt"] {
             let token = forge.token(header: #"{"alg":"ES256","kid":"es-1","typ":"\#(type)"}"#)
