@@ -3,9 +3,9 @@
 #   BENCH_PLANS  plans that are timed (1000)
 
 build_for_bench Bench
-step "fetching the peer: PyPI astral 3.2"
+step "fetching the peer: PyPI astral 3.2 and ephem 4.2.1"
 peers=$(scripts/peers | tail -1)
-export BENCH_PLANS=${BENCH_PLANS:-1000} BENCH_PYTHON="$peers/astral-3.2/bin/python"
+export BENCH_PLANS=${BENCH_PLANS:-1000} BENCH_PYTHON="$peers/astral-3.2+ephem-4.2.1/bin/python"
 export BENCH_PEER="$repository/Tests/VarselKitTests/Peers/sun.py"
 say_machine kit
 say "comparator: $BENCH_PYTHON $BENCH_PEER < places-and-dates"

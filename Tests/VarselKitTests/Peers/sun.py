@@ -1,19 +1,21 @@
-"""Judges sun times by PyPI astral.
+"""Judges sun times by PyPI astral, and where it has no answer by PyPI ephem.
 
 usage: sun.py   reads lines `latitude longitude yyyy-mm-dd sunrise sunset`, the times in seconds since 1970 or `-` for none, and answers
-each with a line of JSON: "errors", the distances in seconds to the same event of astral; "judged", how often astral's calendar
-left the event out or put it elsewhere, so that astral's own elevation of the sun decided; "disagreements", in words.
+each with a line of JSON: "errors", the distances in seconds to the same event of astral; "judged", how often astral left the event
+out or put it elsewhere, so that ephem decided; "disagreements", in words.
 
 astral counts events by UTC days and wraps them into the day: around midnight it leaves some out, and near the polar
-circles it stops after two steps. Its elevation() knows no days. So an event further than 300 s from every one of astral's is
-looked for where that elevation passes the horizon.
+circles it stops after two steps. So an event further than 300 s from every one of astral's is looked for where the sun passes the
+horizon by ephem, which is another's work from other theories (XEphem, VSOP87) and knows no days.
 """
 import datetime
 import json
+import math
 import sys
 
+import ephem
 from astral import Observer, refraction_at_zenith
-from astral.sun import SUN_APPARENT_RADIUS, elevation, sunrise, sunset
+from astral.sun import SUN_APPARENT_RADIUS, sunrise, sunset
 
 LIMIT = 300
 ZENITH = 90 + SUN_APPARENT_RADIUS
@@ -32,11 +34,15 @@ def listed(function, observer, date):
 
 
 def above(observer, second):
-    return elevation(observer, datetime.datetime.fromtimestamp(second, UTC), with_refraction=False) > HORIZON
+    place = ephem.Observer()
+    place.lat, place.lon = math.radians(observer.latitude), math.radians(observer.longitude)
+    place.pressure = 0  # no refraction: the horizon's depth has it
+    place.date = ephem.Date(datetime.datetime.fromtimestamp(second, UTC).replace(tzinfo=None))
+    return math.degrees(ephem.Sun(place).alt) > HORIZON
 
 
 def passed(observer, start, end, rising):
-    """Where astral's elevation passes the horizon, to a second."""
+    """Where the sun by ephem passes the horizon, to a second."""
     found = []
     step = 120
     second, was = start, above(observer, start)
