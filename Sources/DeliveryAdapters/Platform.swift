@@ -34,7 +34,8 @@ package final class Platform: Sendable {
     package let ids = MessageIDGenerator(clock: SystemWallClock())
     private let telemetry: Telemetry
 
-    /// Connects and checks: the schema's version, that database and queue belong together, and that Redis is fit.
+    /// Connects and checks: the schema's version, that database and queue belong together, the default time zone, and that Redis is
+    /// fit.
     /// - Parameters:
     ///   - processName: shown to the servers as the client's name.
     ///   - databaseConnections: the size of the pool.
@@ -102,6 +103,13 @@ package final class Platform: Sendable {
             throw ConfigError(name: "DATABASE_URL", problem: error.description, fix: "Then start this process again.")
         } catch let error as Deployment.Mismatch {
             throw ConfigError(name: "QUEUE_NAME", problem: error.description, fix: "Then start this process again.")
+        }
+        guard try await TimeZoneStore(pool: pool).isKnown(settings.defaultZone) else {
+            throw ConfigError(
+                name: "DEFAULT_TIMEZONE",
+                problem: "is no time zone that the database knows",
+                fix: "Set an IANA name such as Europe/Oslo."
+            )
         }
     }
 

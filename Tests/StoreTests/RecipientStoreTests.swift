@@ -73,6 +73,33 @@ struct RecipientStoreTests {
         }
     }
 
+    @Test func `users of unknown zone live by the hours of the default zone, and by weeks of UTC (E11, R1)`()
+        async throws
+    {
+        try await withMigratedDatabase { database in
+            _ = try await database.pool.query(
+                """
+                INSERT INTO user_notification_preferences (user_id, timezone)
+                VALUES ('utc', 'UTC'), ('strange', 'Nowhere/Land'), ('none', NULL), ('oslo', 'Europe/Oslo')
+                """
+            )
+            // Fourteen hours ahead: its day, and on Sundays its week, is another.
+            let store = RecipientStore(pool: database.pool, defaultZone: "Pacific/Kiritimati")
+            let (_, found) = try await store.recipients(
+                for: [query("utc"), query("strange"), query("none"), query("ghost"), query("oslo")]
+            )
+            let utc = found[0]
+            for recipient in found[1...3] {
+                #expect((recipient.localMinute - utc.localMinute + 1440) % 1440 == 14 * 60)
+                #expect(recipient.weekKey == utc.weekKey)
+                let opening = try #require(recipient.nextOpening)
+                #expect((opening.seconds + 14 * 3600) % 86_400 == 8 * 3600)
+            }
+            // A zone that is known is the user's own.
+            #expect([60, 120].contains((found[4].localMinute - utc.localMinute + 1440) % 1440))
+        }
+    }
+
     @Test(arguments: [
         ("2026-12-31T23:30:00Z", "UTC", "2026-W53", 1410), ("2026-12-31T23:30:00Z", "Europe/Oslo", "2026-W53", 30),
         ("2027-01-03T23:30:00Z", "Europe/Oslo", "2027-W01", 30),

@@ -34,7 +34,9 @@ struct DirectTools: Sendable {
             tokens: TokenAdapter(store: DeviceStore(pool: pool))
         )
         developer = DeveloperPorts(
-            recipients: RecipientAdapter(store: RecipientStore(pool: pool)),
+            recipients: RecipientAdapter(
+                store: RecipientStore(pool: pool, defaultZone: platform.settings.defaultZone)
+            ),
             push: PushAdapter(transport: transport),
             caps: LimiterCaps(platform.limiter),
             voices: [.reminder: ReminderVoice(activity: ActivityStore(pool: pool), clock: SystemWallClock())]

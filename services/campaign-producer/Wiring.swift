@@ -34,13 +34,6 @@ struct Wiring: Sendable {
             databaseConnections: 1,
             telemetry: telemetry
         )
-        guard try await TimeZoneStore(pool: platform.pool).isKnown(config.defaultZone) else {
-            throw ConfigError(
-                name: "DEFAULT_TIMEZONE",
-                problem: "is no time zone that the database knows",
-                fix: "Set an IANA name such as Europe/Oslo."
-            )
-        }
         var options = PostgresPool.Options()
         options.size = Self.concurrency + 1
         options.prepare = config.platform.preparesStatements
@@ -56,7 +49,7 @@ struct Wiring: Sendable {
         conductor = CampaignConductor(
             store: store,
             chunks: chunks,
-            plan: CampaignFanOutStore.FreezePlan(defaultZone: config.defaultZone),
+            plan: CampaignFanOutStore.FreezePlan(defaultZone: config.platform.defaultZone),
             telemetry: telemetry
         )
         let fanOut = CampaignFanOut(

@@ -56,7 +56,11 @@ struct Wiring: Sendable {
         let ports = EnginePorts(
             jobs: QueueAdapter(consumer: consumer, claims: claims),
             recipients: RecipientAdapter(
-                store: RecipientStore(pool: platform.pool, countsUnread: config.countsUnread)
+                store: RecipientStore(
+                    pool: platform.pool,
+                    defaultZone: config.platform.defaultZone,
+                    countsUnread: config.countsUnread
+                )
             ),
             caps: CapAdapter(limiter: platform.limiter),
             messages: MessageAdapter(store: MessageStore(pool: platform.pool)),

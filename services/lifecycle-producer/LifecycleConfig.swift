@@ -7,8 +7,6 @@ struct LifecycleConfig: Sendable {
     let platform: PlatformSettings
     let appStore: AppStoreSettings
     let tiers: ProductTiers
-    /// For users whose time zone is unknown.
-    let defaultZone: String
     /// How often ending subscriptions are looked for.
     let sweepInterval: Duration
     /// How long a job of a dead process stays locked.
@@ -20,7 +18,6 @@ struct LifecycleConfig: Sendable {
         let platform = try reader.part(PlatformSettings.init(reading:))
         let appStore = try reader.part(AppStoreSettings.init(reading:))
         let tiers = try reader.part(ProductTiers.init(reading:))
-        defaultZone = reader.string("DEFAULT_TIMEZONE", default: "UTC")
         sweepInterval = reader.duration(
             "LIFECYCLE_SWEEP_INTERVAL",
             default: .seconds(900),

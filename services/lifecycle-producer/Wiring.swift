@@ -29,13 +29,6 @@ struct Wiring: Sendable {
             databaseConnections: 8,
             telemetry: telemetry
         )
-        guard try await TimeZoneStore(pool: platform.pool).isKnown(config.defaultZone) else {
-            throw ConfigError(
-                name: "DEFAULT_TIMEZONE",
-                problem: "is no time zone that the database knows",
-                fix: "Set an IANA name such as Europe/Oslo."
-            )
-        }
         let store = SubscriptionStore(pool: platform.pool)
         let producer = LifecycleProducer(
             store: store,
@@ -73,7 +66,7 @@ struct Wiring: Sendable {
                 store: store,
                 producer: producer,
                 api: try Self.serverAPI(config.appStore, clock: clock, telemetry: telemetry),
-                defaultZone: config.defaultZone,
+                defaultZone: config.platform.defaultZone,
                 clock: clock,
                 telemetry: telemetry
             ),

@@ -15,6 +15,8 @@ package struct PlatformSettings: Sendable {
     package let catalog: Catalog
     package let globalWeeklyCap: Int
     package let deeplinkSchemes: Set<String>
+    /// Whose hours count for users whose own time zone is unknown; checked against the database's zones at the start.
+    package let defaultZone: String
     /// `host:port` of metrics and health.
     package let metricsListen: String
 
@@ -39,6 +41,7 @@ package struct PlatformSettings: Sendable {
         let appName = reader.string("APP_NAME", default: "Impulse AI")
         globalWeeklyCap = reader.int("GLOBAL_WEEKLY_CAP", default: CategoryRegistry.standardGlobalCap, in: 1...1000)
         deeplinkSchemes = Set(reader.list("DEEPLINK_SCHEMES", default: ["im"]).map { $0.lowercased() })
+        defaultZone = reader.string("DEFAULT_TIMEZONE", default: "UTC")
         let listen = reader.listenAddress("METRICS_LISTEN", default: ListenAddress(host: "127.0.0.1", port: 0))
         metricsListen = listen.description
         try reader.finish()

@@ -35,17 +35,21 @@ package struct RecipientStore: Sendable {
     private static let mostUnread = 999
 
     private let pool: PostgresPool
+    private let defaultZone: String
     private let countsUnread: Bool
 
-    /// - Parameter countsUnread: whether to count what each user has not read, for the number on the app's icon.
-    package init(pool: PostgresPool, countsUnread: Bool = false) {
+    /// - Parameters:
+    ///   - defaultZone: whose hours count for users of unknown zone, an IANA name that the database knows. Their weeks are UTC's.
+    ///   - countsUnread: whether to count what each user has not read, for the number on the app's icon.
+    package init(pool: PostgresPool, defaultZone: String = "UTC", countsUnread: Bool = false) {
         self.pool = pool
+        self.defaultZone = defaultZone
         self.countsUnread = countsUnread
     }
 
     /// The recipients in the order of the queries, and the database's clock.
     package func recipients(for queries: [Query]) async throws(PostgresError) -> (now: Timestamp, [Recipient]) {
-        let rows = try await pool.query(Self.statement(queries, countsUnread: countsUnread))
+        let rows = try await pool.query(Self.statement(queries, defaultZone: defaultZone, countsUnread: countsUnread))
         guard let first = rows.first else {
             throw PostgresError(.decoding, message: "no recipients for \(queries.count) queries")
         }
@@ -75,7 +79,7 @@ package struct RecipientStore: Sendable {
     /// Zones come by join, so that an unknown name counts as none instead of failing the group. Local time, week and the next
     /// opening come from PostgreSQL, whose zone data the system keeps up to date. The bounds on the message id let partitions
     /// drop out before the statement runs.
-    package static func statement(_ queries: [Query], countsUnread: Bool = false) -> SQL {
+    package static func statement(_ queries: [Query], defaultZone: String = "UTC", countsUnread: Bool = false) -> SQL {
         let ids = queries.map(\.messageID.bits)
         let unread = countsUnread ? unreadCount : "NULL::bigint"
         return """
@@ -86,7 +90,7 @@ package struct RecipientStore: Sendable {
             p.language,
                 p.categories -> q.category ->> 'enabled' AS switch,
                 extract(epoch FROM wall.time::time)::int / 60 AS local_minute,
-                to_char(wall.time, 'IYYY-"W"IW') AS week_key,
+                to_char(CASE WHEN z.name IS NULL THEN moment.now AT TIME ZONE 'UTC' ELSE wall.time END, 'IYYY-"W"IW') AS week_key,
                 ((wall.time - make_interval(mins => q.opening::int))::date + 1 + make_interval(mins => q.opening::int))
                     AT TIME ZONE wall.zone AS next_opening,
                 coalesce(by_message.reason, by_source.reason, by_user.reason) AS cancellation,
@@ -102,7 +106,8 @@ package struct RecipientStore: Sendable {
             LEFT JOIN user_notification_preferences p ON p.user_id = q.user_id
             LEFT JOIN time_zones z ON z.name = p.timezone
             CROSS JOIN LATERAL (
-                SELECT coalesce(z.name, 'UTC') AS zone, moment.now AT TIME ZONE coalesce(z.name, 'UTC') AS time OFFSET 0
+                SELECT coalesce(z.name, \(defaultZone)) AS zone, moment.now AT TIME ZONE coalesce(z.name, \(defaultZone)) AS time
+                OFFSET 0
             ) AS wall
             LEFT JOIN notification_messages m ON m.id = q.id AND m.id BETWEEN \(ids.min()) AND \(ids.max())
             LEFT JOIN cancellations by_message
