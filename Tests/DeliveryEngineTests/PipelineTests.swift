@@ -60,7 +60,9 @@ struct PipelineTests {
             #expect(state.ended.first?.ending == .completed(returnValue: #"{"outcome":"sent","reason":null}"#))
             #expect(state.pushes.count == 1)
             #expect(state.written.count == 1)
-            #expect(state.records.flatMap(\.events).map(\.kind) == [.enqueued, .sent])
+            let events = state.records.flatMap(\.events)
+            #expect(events.map(\.kind) == [.enqueued, .sent])
+            #expect(events.allSatisfy { $0.detail?["literal"] == true }, "it brought words of its own")
         }
     }
 

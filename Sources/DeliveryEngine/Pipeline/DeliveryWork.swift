@@ -53,8 +53,14 @@ struct ParsedJob: Sendable {
             gate: gate,
             reason: reason,
             device: device,
-            detail: detail
+            detail: marked(detail)
         )
+    }
+
+    /// Words that are not the catalog's are told by `literal` in every event of the message.
+    private func marked(_ detail: JSONValue?) -> JSONValue? {
+        guard case .literal = content.text else { return detail }
+        return .object((detail?.members ?? []) + [JSONMember("literal", true)])
     }
 }
 
