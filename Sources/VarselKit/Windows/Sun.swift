@@ -3,7 +3,9 @@ import Foundation
 /// The sun's position and times.
 ///
 /// Source: the equations of NOAA's Solar Calculator (Global Monitoring Laboratory), which follow Jean Meeus, "Astronomical
-/// Algorithms"; good to well under a minute between 1900 and 2100 where the sun crosses the horizon at a slant.
+/// Algorithms"; good to well under a minute between 1900 and 2100 where the sun crosses the horizon at a slant. Near the poles, where
+/// a thousandth of a degree is minutes, the pull of the planets and the Moon counts too: the terms of Meeus, "Astronomical Formulae
+/// for Calculators", chapter 18.
 enum Sun {
     /// How far the sun's centre is below the horizon as its upper edge appears, in degrees: 16′ of radius, and the refraction
     /// that NOAA's formula gives there.
@@ -29,7 +31,7 @@ enum Sun {
                 sin(anomaly) * (1.914602 - century * (0.004817 + 0.000014 * century))
                 + sin(2 * anomaly) * (0.019993 - 0.000101 * century) + sin(3 * anomaly) * 0.000289
             let node = radians(125.04 - 1934.136 * century)
-            let apparent = longitude + radians(centre - 0.00569 - 0.00478 * sin(node))
+            let apparent = longitude + radians(centre - 0.00569 - 0.00478 * sin(node) + Self.pull(at: century))
             let seconds = 21.448 - century * (46.815 + century * (0.00059 - century * 0.001813))
             let obliquity = radians(23 + (26 + seconds / 60) / 60 + 0.00256 * cos(node))
             declination = asin(sin(obliquity) * sin(apparent)) * 180 / .pi
@@ -40,6 +42,18 @@ enum Sun {
                 + 4 * eccentricity * y * sin(anomaly) * cos(2 * longitude) - 0.5 * y * y * sin(4 * longitude)
                 - 1.25 * eccentricity * eccentricity * sin(2 * anomaly)
             equationOfTime = time * 180 / .pi * 240
+        }
+
+        /// Degrees of longitude that Venus, Jupiter and the Moon move the Earth's view by.
+        private static func pull(at century: Double) -> Double {
+            // These terms count centuries from 1900.
+            let century = century + 1
+            let venus =
+                0.00134 * cos(radians(153.23 + 22_518.7541 * century))
+                + 0.00154 * cos(radians(216.57 + 45_037.5082 * century))
+            let jupiter = 0.002 * cos(radians(312.69 + 32_964.3577 * century))
+            let moon = 0.00179 * sin(radians(350.74 + century * (445_267.1142 - 0.00144 * century)))
+            return venus + jupiter + moon + 0.00178 * sin(radians(231.19 + 20.2 * century))
         }
     }
 

@@ -61,6 +61,9 @@ def work(number):
 
 
 if __name__ == "__main__":
-    with multiprocessing.Pool(processes) as pool:
-        results = pool.map(work, range(processes))
+    # Ended by closing: who starts this may have blocked the signal that the pool's other end sends.
+    pool = multiprocessing.Pool(processes)
+    results = pool.map(work, range(processes))
+    pool.close()
+    pool.join()
     print(json.dumps({name: sum(result[name] for result in results) for name in results[0]}))
