@@ -88,21 +88,35 @@ package struct JSONWriter: Sendable {
         if needsComma { bytes.append(UInt8(ascii: ",")) }
     }
 
+    /// Most texts need no escape: what lies between two is copied as a whole.
     private mutating func quoted(_ text: String) {
         bytes.append(UInt8(ascii: "\""))
-        for byte in text.utf8 {
-            switch byte {
-            case UInt8(ascii: "\""), UInt8(ascii: "\\"):
-                bytes.append(UInt8(ascii: "\\"))
-                bytes.append(byte)
-            case 0x0A: bytes.append(contentsOf: [UInt8(ascii: "\\"), UInt8(ascii: "n")])
-            case 0x0D: bytes.append(contentsOf: [UInt8(ascii: "\\"), UInt8(ascii: "r")])
-            case 0x09: bytes.append(contentsOf: [UInt8(ascii: "\\"), UInt8(ascii: "t")])
-            case ..<0x20: bytes.append(contentsOf: Array("\\u00\(Hex.encode([byte]))".utf8))
-            default: bytes.append(byte)
+        var text = text
+        text.withUTF8 { characters in
+            var start = 0
+            for index in characters.indices where Self.isEscaped(characters[index]) {
+                bytes.append(contentsOf: characters[start..<index])
+                escape(characters[index])
+                start = index + 1
             }
+            bytes.append(contentsOf: characters[start...])
         }
         bytes.append(UInt8(ascii: "\""))
+    }
+
+    /// RFC 8259, section 7: quotation mark, reverse solidus and the control characters.
+    private static func isEscaped(_ byte: UInt8) -> Bool {
+        byte < 0x20 || byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\")
+    }
+
+    private mutating func escape(_ byte: UInt8) {
+        switch byte {
+        case 0x0A: bytes.append(contentsOf: "\\n".utf8)
+        case 0x0D: bytes.append(contentsOf: "\\r".utf8)
+        case 0x09: bytes.append(contentsOf: "\\t".utf8)
+        case ..<0x20: bytes.append(contentsOf: "\\u00\(Hex.encode([byte]))".utf8)
+        default: bytes += [UInt8(ascii: "\\"), byte]
+        }
     }
 }
 
