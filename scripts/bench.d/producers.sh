@@ -9,10 +9,20 @@ producer_figures=()
 figure() { producer_figures+=("$1 $2 $3"); }
 
 say_machine producers
+whole_workspace=$workspace
+on_clean_up() { workspace=$whole_workspace; }
 for part in $parts; do
     step "producers: $part"
+    # Servers of its own, which end with it.
+    workspace=$whole_workspace/$part
+    mkdir -p "$workspace/logs"
     # shellcheck source=/dev/null
     . "scripts/bench.d/producers-$part.sh"
+    while [ ${#children[@]} -gt 0 ]; do
+        stop_child "${children[-1]}"
+        unset 'children[-1]'
+    done
+    workspace=$whole_workspace
 done
 echo "figures:"
 printf '%s\n' "${producer_figures[@]}"

@@ -65,6 +65,10 @@ migrate() {
         >"$workspace/logs/migrate.log" 2>&1 || stack_failed migrate "the migration failed"
 }
 
+start_campaign_producer() { start_process campaign-producer "the campaign producer did not become ready"; }
+
+start_lifecycle_producer() { start_process lifecycle-producer "the lifecycle producer did not become ready"; }
+
 start_gateway() {
     local try port metrics
     for try in 1 2 3; do
@@ -77,15 +81,18 @@ start_gateway() {
     stack_failed api-gateway "the gateway did not become ready"
 }
 
-start_worker() {
+start_worker() { start_process delivery-worker "the worker did not become ready"; }
+
+# start_process NAME PROBLEM: starts a process that serves nobody but operators.
+start_process() {
     local try metrics
     for try in 1 2 3; do
         metrics=$(random_port)
-        start_child "$workspace/logs/delivery-worker.log" env METRICS_LISTEN="127.0.0.1:$metrics" \
-            bash -c '. "$0"; exec "$@"' "$workspace/settings" "$binaries/delivery-worker"
+        start_child "$workspace/logs/$1.log" env METRICS_LISTEN="127.0.0.1:$metrics" \
+            bash -c '. "$0"; exec "$@"' "$workspace/settings" "$binaries/$1"
         if wait_for 20 "$child" curl -fsS -m 2 "http://127.0.0.1:$metrics/readyz"; then return; fi
     done
-    stack_failed delivery-worker "the worker did not become ready"
+    stack_failed "$1" "$2"
 }
 
 # write_settings: the settings of gateway, worker and varselctl, as shell exports.
