@@ -1,5 +1,6 @@
 # shellcheck shell=bash disable=SC2034,SC2154
-# The whole platform in a temporary folder: Redis, PostgreSQL, simulated APNs and FCM, gateway and worker. Needs common.sh, servers.sh
+# The whole platform in a temporary folder: Redis, PostgreSQL, simulated APNs and FCM, gateway, worker and the producers that run all
+# the time. Needs common.sh, servers.sh
 # and keys.sh.
 
 # build_stack: builds the processes and sets `binaries`. The debug build is the quickest to come by.
@@ -43,6 +44,8 @@ start_stack() {
     migrate
     start_gateway
     start_worker
+    start_campaign_producer
+    start_lifecycle_producer
 }
 
 start_simulator() {

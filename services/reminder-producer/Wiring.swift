@@ -8,8 +8,8 @@ import Store
 
 /// Joins the producer to its servers.
 struct Wiring: Sendable {
-    /// One that reads ahead, one that writes.
-    private static let databaseConnections = 2
+    /// One that reads ahead, and one for each page that is written.
+    private static let databaseConnections = 4
 
     private let platform: Platform
     private let store: ReminderStore

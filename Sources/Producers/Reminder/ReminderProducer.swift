@@ -14,6 +14,8 @@ package import Store
 package struct ReminderProducer: Sendable {
     /// Users claimed and enqueued together: bounds memory.
     private static let page = 1000
+    /// Pages claimed, enqueued and marked at a time, so that database and queue both have work.
+    private static let pagesAtOnce = 3
     /// A claim that is not marked after so long belongs to a run that died.
     private static let claimPatience = Duration.seconds(5 * 60)
 
@@ -114,20 +116,35 @@ package struct ReminderProducer: Sendable {
     ) async throws {
         let pages = BoundedChannel<Page>(capacity: 2)
         async let reading: Void = read(zones, now, into: pages)
-        while let page = await pages.receive() {
-            if shouldStop() {
-                report.isStopped = true
-                break
-            }
-            do {
-                try await remind(page, now, &report)
-            } catch {
-                pages.finish()
-                throw error
-            }
-        }
+        // Whatever happens, nobody waits for room in it any more.
+        defer { pages.finish() }
+        let (parts, isStopped) = try await remindAll(pages, now, shouldStop)
+        report.isStopped = isStopped
+        for part in parts { report.add(part) }
         pages.finish()
         try await reading
+    }
+
+    /// - Returns: what became of each page, and whether the stop came first.
+    private func remindAll(
+        _ pages: BoundedChannel<Page>,
+        _ now: Timestamp,
+        _ shouldStop: @Sendable () -> Bool
+    ) async throws -> ([ReminderReport], isStopped: Bool) {
+        try await withThrowingTaskGroup(of: ReminderReport.self) { group in
+            var parts: [ReminderReport] = []
+            var begun = 0
+            var isStopped = false
+            while let page = await pages.receive() {
+                isStopped = shouldStop()
+                if isStopped { break }
+                if begun - parts.count == Self.pagesAtOnce, let part = try await group.next() { parts.append(part) }
+                group.addTask { try await remind(page, now) }
+                begun += 1
+            }
+            for try await part in group { parts.append(part) }
+            return (parts, isStopped)
+        }
     }
 
     private func read(_ zones: [ReminderZone], _ now: Timestamp, into pages: BoundedChannel<Page>) async throws {
@@ -139,7 +156,8 @@ package struct ReminderProducer: Sendable {
         }
     }
 
-    private func remind(_ page: Page, _ now: Timestamp, _ report: inout ReminderReport) async throws {
+    private func remind(_ page: Page, _ now: Timestamp) async throws -> ReminderReport {
+        var report = ReminderReport()
         let activity = Dictionary(
             page.found.map { ($0.userID, $0.lastActivity) },
             uniquingKeysWith: { first, _ in first }
@@ -157,6 +175,7 @@ package struct ReminderProducer: Sendable {
         }
         try await enqueue(requests, &report)
         try await store.markEnqueued(claims.map { ($0.userID, $0.weekKey) })
+        return report
     }
 
     private func enqueue(_ requests: [NotificationRequest], _ report: inout ReminderReport) async throws {

@@ -18,4 +18,12 @@ package struct ReminderReport: Sendable, Equatable {
     package var isStopped = false
 
     package init() {}
+
+    /// Takes in what became of one page.
+    mutating func add(_ page: ReminderReport) {
+        due += page.due
+        alreadyClaimed += page.alreadyClaimed
+        enqueued += page.enqueued
+        duplicates += page.duplicates
+    }
 }
