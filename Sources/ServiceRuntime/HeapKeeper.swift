@@ -46,9 +46,12 @@ struct HeapKeeper: Sendable {
         var policy = Policy()
         while !Task.isCancelled {
             let before = policy
-            // A refusal or a process file that cannot be read leaves the heap as it is: nothing else depends on it.
-            policy = (try? await thread.run { Self.turn(before) }) ?? before
-            do { try await Task.sleep(for: Self.interval) } catch { return }
+            do {
+                policy = try await thread.run { Self.turn(before) }
+                try await Task.sleep(for: Self.interval)
+            } catch {
+                return  // Cancelled, or the thread was stopped: both end this loop, and nothing depends on it.
+            }
         }
     }
 

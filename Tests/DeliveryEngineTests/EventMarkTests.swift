@@ -9,25 +9,7 @@ import Testing
 struct EventMarkTests {
     private func event(_ text: NotificationText, detail: JSONValue? = nil) throws -> DeliveryEvent {
         let now = Timestamp(milliseconds: 1_796_083_200_000)
-        let userID = try #require(UserID("u"))
-        let job = ParsedJob(
-            job: LeasedJob(
-                id: "1",
-                token: "t",
-                data: "",
-                timestamp: now,
-                delay: .zero,
-                attemptsStarted: 1,
-                attemptsLimit: nil,
-                deferredFailure: nil
-            ),
-            messageID: MessageID(at: now, entropy: []),
-            content: NotificationJob(userID: userID, category: .lifecycle, text: text),
-            category: try CategoryRegistry.standard.category(.lifecycle),
-            enqueuedAt: now,
-            due: now
-        )
-        return job.event(.sent, at: now, detail: detail)
+        return try ParsedJob.example(.lifecycle, text: text, at: now).event(.sent, at: now, detail: detail)
     }
 
     @Test func `events of words that are not the catalog's are marked literal (P10)`() throws {

@@ -15,24 +15,7 @@ struct RunPlanTests {
         deferredFailure: String? = nil,
         change: (inout Recipient) -> Void = { _ in }
     ) throws -> RunPlan {
-        let userID = try #require(UserID("u"))
-        let job = ParsedJob(
-            job: LeasedJob(
-                id: "1",
-                token: "t",
-                data: "",
-                timestamp: now,
-                delay: .zero,
-                attemptsStarted: claims,
-                attemptsLimit: nil,
-                deferredFailure: deferredFailure
-            ),
-            messageID: MessageID(at: now, entropy: []),
-            content: NotificationJob(userID: userID, category: category, text: .literal(body: "x")),
-            category: try CategoryRegistry.standard.category(category),
-            enqueuedAt: now,
-            due: now
-        )
+        let job = try ParsedJob.example(category, at: now, claims: claims, deferredFailure: deferredFailure)
         let device = RecipientDevice(
             id: 1,
             provider: .apns,

@@ -14,7 +14,7 @@ import Testing
     private static let categories = ["reminder", "campaign", "lifecycle"]
     private static let users = 12
 
-    @Test(arguments: [(1, 4), (2, 2), (3, 5)])
+    @Test(.timeLimit(.minutes(2)), arguments: [(1, 4), (2, 2), (3, 5)])
     func `thousands of takes and returns by several processes never exceed a cap, and leave no place unused (R1, R2)`(
         cap: Int,
         overall: Int

@@ -65,11 +65,15 @@ private final class KeptNotifications: AppStoreIntake {
         let good = try maker.sign(payload())
         var statuses: [Int: Int] = [:]
         for number in 0..<Self.count {
-            let token = try number % 16 == 0 ? good : mutated(good, kind: number % 4, &mutator)
+            let (token, isForged) = try number % 16 == 0 ? (good, false) : mutated(good, kind: number % 4, &mutator)
             let environment = number % 3 == 0 ? "sandbox" : "production"
             let path = number % 5 == 4 ? "/api/v1/subscriptions/link" : "/api/v1/webhooks/app-store/\(environment)"
             let answer = await send(path, token)
             statuses[answer, default: 0] += 1
+            if isForged, answer < 400 {
+                Issue.record("\(number): \(answer) for what nobody signed: \(token.prefix(600))")
+                break
+            }
             if answer == 500 || answer >= 504 {
                 Issue.record("\(number): \(answer) for \(token.prefix(600))")
                 break
@@ -94,23 +98,27 @@ private final class KeptNotifications: AppStoreIntake {
         return await fixture.client.send(.post, path, headers: headers, body: body.utf8).status
     }
 
-    /// - Parameter kind: 0 breaks the token, 1 its header and certificates, 2 its claims before they are signed, 3 a nested token.
-    private func mutated(_ good: String, kind: Int, _ mutator: inout Mutator) throws -> String {
+    /// - Parameter kind: 0 breaks the token, 1 its signer's certificate, 2 its claims before they are signed, 3 a nested token.
+    /// - Returns: the token, and whether it must be refused because signature or chain no longer hold.
+    private func mutated(_ good: String, kind: Int, _ mutator: inout Mutator) throws -> (String, isForged: Bool) {
         let parts = good.split(separator: ".").map(String.init)
         switch kind {
-        case 0: return String(decoding: mutator.mutated(Array(good.utf8)), as: UTF8.self)
+        case 0:
+            let token = String(decoding: mutator.mutated(Array(good.utf8)), as: UTF8.self)
+            return (token, token != good)
         case 1:
             var chain = maker.x5c
             let der = Base64.decode(chain[0]) ?? []
-            chain[0] = Base64.encode(mutator.mutated(der))
+            let broken = mutator.mutated(der)
+            chain[0] = Base64.encode(broken)
             let header: JSONValue = ["alg": "ES256", "x5c": .array(chain.map(JSONValue.string))]
-            return sealed(Base64URL.encode(header.utf8) + "." + parts[1])
+            return (sealed(Base64URL.encode(header.utf8) + "." + parts[1]), broken != der)
         case 2:
             let claims = mutator.mutated(try payload().utf8)
-            return sealed(parts[0] + "." + Base64URL.encode(claims))
+            return (sealed(parts[0] + "." + Base64URL.encode(claims)), false)
         default:
             let nested = String(decoding: mutator.mutated(Array(try transaction().utf8)), as: UTF8.self)
-            return try maker.sign(payload(transaction: nested))
+            return (try maker.sign(payload(transaction: nested)), false)
         }
     }
 

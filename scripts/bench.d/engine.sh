@@ -23,16 +23,7 @@ build_for_bench delivery-worker push-simulator varselctl Bench
 
 step "starting Redis (appendonly yes, everysec), PostgreSQL (fsync, synchronous_commit on) and the simulator"
 make_stack_keys
-start_redis
-redis_pid=$child
-start_postgres
-postgres_pid=$child
-REDIS_URL="redis://127.0.0.1:$REDIS_PORT"
-DATABASE_URL="postgresql://varsel@127.0.0.1:$POSTGRES_PORT/postgres"
-start_simulator
-simulator_pid=$child
-write_settings
-migrate
+start_servers
 postgres_programs=$(postgres_binaries)
 
 say_machine engine

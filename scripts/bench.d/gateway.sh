@@ -18,13 +18,7 @@ build_for_bench api-gateway push-simulator varselctl Bench
 
 step "starting Redis (appendonly yes, everysec), PostgreSQL (fsync, synchronous_commit on), the simulator and the gateway"
 make_stack_keys
-start_redis
-start_postgres
-REDIS_URL="redis://127.0.0.1:$REDIS_PORT"
-DATABASE_URL="postgresql://varsel@127.0.0.1:$POSTGRES_PORT/postgres"
-start_simulator
-write_settings
-migrate
+start_servers
 export GATEWAY_DATABASE_CONNECTIONS=${BENCH_POOL:-24} GATEWAY_REGISTRATIONS_PER_MINUTE=1000000
 start_gateway
 gateway_pid=$child

@@ -7,15 +7,9 @@
 campaign_users=${BENCH_USERS:-1000000} lifecycle_seconds=${BENCH_LIFECYCLE_SECONDS:-30}
 for product in campaign-producer api-gateway delivery-worker push-simulator varselctl; do build_for_bench "$product"; done
 step "starting Redis (appendonly yes, everysec), PostgreSQL (fsync, synchronous_commit on), the simulator and the gateway"
-make_stack_keys
-start_redis
-start_postgres
-REDIS_URL="redis://127.0.0.1:$REDIS_PORT"
-DATABASE_URL="postgresql://varsel@127.0.0.1:$POSTGRES_PORT/postgres"
 export LOG_LEVEL=warning
-start_simulator
-write_settings
-migrate
+make_stack_keys
+start_servers
 campaign_sql() { psql -X -q -v ON_ERROR_STOP=1 -At "$DATABASE_URL" "$@"; }
 
 step "seeding $campaign_users users with campaigns on, in up to 40 zones where it is day"

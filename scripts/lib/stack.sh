@@ -33,15 +33,24 @@ make_stack_keys() {
     APNS_KEY_ID=DEVKEY0001 APNS_TEAM_ID=DEVTEAM001 APNS_TOPIC=com.example.impulse
 }
 
-# start_stack: starts everything and waits until it is ready. Sets the addresses.
-start_stack() {
+# start_servers: what the platform stands on, ready and migrated: Redis, PostgreSQL and the simulator, whose processes are then in
+# redis_pid, postgres_pid and simulator_pid. Sets the addresses. Needs the keys.
+start_servers() {
     start_redis
+    redis_pid=$child
     start_postgres
+    postgres_pid=$child
     REDIS_URL="redis://127.0.0.1:$REDIS_PORT"
     DATABASE_URL="postgresql://varsel@127.0.0.1:$POSTGRES_PORT/postgres"
     start_simulator
+    simulator_pid=$child
     write_settings
     migrate
+}
+
+# start_stack: starts everything and waits until it is ready. Sets the addresses.
+start_stack() {
+    start_servers
     start_gateway
     start_worker
     start_campaign_producer

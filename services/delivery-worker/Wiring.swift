@@ -22,6 +22,7 @@ struct Wiring: Sendable {
     private let claims = ClaimClock()
     private let health: HealthBoard
     private let metrics: MetricsRegistry
+    private let logger: Logger
     /// How long sends may go without an answer after the stop: half the stop deadline, so that there is time to record them.
     private let sendPatience: Duration
 
@@ -29,6 +30,7 @@ struct Wiring: Sendable {
         let telemetry = service.telemetry
         health = telemetry.health
         metrics = telemetry.metrics
+        logger = telemetry.logger
         sendPatience = service.stopDeadline / 2
         platform = try await Platform(
             settings: config.platform,
@@ -123,13 +125,20 @@ struct Wiring: Sendable {
                 labels: [("priority", name)]
             )
         }
+        let failures = metrics.counter(
+            "queue_oldest_age_failures_total",
+            help: "Times the queue did not say how long its next jobs have waited; the ages then are the last known"
+        )
         while !stop.isRequested {
-            // A queue that cannot be asked is told by readiness; the last ages stand meanwhile.
-            if let ages = try? await platform.queue.oldestAges() {
+            do {
+                let ages = try await platform.queue.oldestAges()
                 for (name, gauge) in zip(names, gauges) {
                     let found = ages.filter { (known.contains($0.priority) ? String($0.priority) : "other") == name }
                     gauge.set(found.map(\.age).max()?.inSeconds ?? 0)
                 }
+            } catch {
+                failures.increment()
+                logger.warning("the ages of the queue's next jobs are not known", ["error": .error(error)])
             }
             if await !stop.sleep(for: .seconds(15)) { return }
         }

@@ -118,32 +118,32 @@ package struct ReminderProducer: Sendable {
         async let reading: Void = read(zones, now, into: pages)
         // Whatever happens, nobody waits for room in it any more.
         defer { pages.finish() }
-        let (parts, isStopped) = try await remindAll(pages, now, shouldStop)
-        report.isStopped = isStopped
-        for part in parts { report.add(part) }
+        try await remindAll(pages, now, shouldStop, &report)
         pages.finish()
         try await reading
     }
 
-    /// - Returns: what became of each page, and whether the stop came first.
     private func remindAll(
         _ pages: BoundedChannel<Page>,
         _ now: Timestamp,
-        _ shouldStop: @Sendable () -> Bool
-    ) async throws -> ([ReminderReport], isStopped: Bool) {
-        try await withThrowingTaskGroup(of: ReminderReport.self) { group in
-            var parts: [ReminderReport] = []
-            var begun = 0
-            var isStopped = false
+        _ shouldStop: @Sendable () -> Bool,
+        _ report: inout ReminderReport
+    ) async throws {
+        report = try await withThrowingTaskGroup(of: ReminderReport.self) { [report] group in
+            var report = report
+            var running = 0
             while let page = await pages.receive() {
-                isStopped = shouldStop()
-                if isStopped { break }
-                if begun - parts.count == Self.pagesAtOnce, let part = try await group.next() { parts.append(part) }
+                report.isStopped = shouldStop()
+                if report.isStopped { break }
+                if running == Self.pagesAtOnce, let done = try await group.next() {
+                    report.add(done)
+                    running -= 1
+                }
                 group.addTask { try await remind(page, now) }
-                begun += 1
+                running += 1
             }
-            for try await part in group { parts.append(part) }
-            return (parts, isStopped)
+            for try await done in group { report.add(done) }
+            return report
         }
     }
 

@@ -32,27 +32,38 @@ public struct GatewayClient: Sendable {
     let retries: RetryPolicy
     let bearer: @Sendable () async throws -> String?
     let sleep: @Sendable (TimeInterval) async throws -> Void
+    let now: @Sendable () -> Date
 
     /// - Parameters:
     ///   - bearer: the access token of the user who is signed in, `nil` when nobody is. Asked for each request.
     ///   - sleep: waits that many seconds.
+    ///   - now: the time, against which a `Retry-After` that names a date is read.
     public init(
         baseURL: URL,
         exchange: any HTTPExchange = URLSessionExchange(),
         retries: RetryPolicy = RetryPolicy(),
         bearer: @escaping @Sendable () async throws -> String?,
-        sleep: @escaping @Sendable (TimeInterval) async throws -> Void = { try await Task.sleep(for: .seconds($0)) }
+        sleep: @escaping @Sendable (TimeInterval) async throws -> Void = { try await Task.sleep(for: .seconds($0)) },
+        now: @escaping @Sendable () -> Date = { Date() }
     ) {
         self.baseURL = baseURL
         self.exchange = exchange
         self.retries = retries
         self.bearer = bearer
         self.sleep = sleep
+        self.now = now
     }
 
     /// The same client for another bearer: one that is about to be forgotten, at logout.
     public func with(bearer: String?) -> GatewayClient {
-        GatewayClient(baseURL: baseURL, exchange: exchange, retries: retries, bearer: { bearer }, sleep: sleep)
+        GatewayClient(
+            baseURL: baseURL,
+            exchange: exchange,
+            retries: retries,
+            bearer: { bearer },
+            sleep: sleep,
+            now: now
+        )
     }
 
     /// A request before it has an address and a bearer.
@@ -76,7 +87,7 @@ public struct GatewayClient: Sendable {
             do {
                 let answer = try await exchange.answer(to: request)
                 if (200..<300).contains(answer.status) { return answer }
-                failure = .problem(GatewayProblem(answer, now: Date()))
+                failure = .problem(GatewayProblem(answer, now: now()))
             } catch {
                 try Task.checkCancellation()
                 failure = .unreachable(Self.describe(error))

@@ -52,7 +52,8 @@ struct GatewayClientTests {
             baseURL: try #require(URL(string: "https://push.example/base/")),
             exchange: script,
             bearer: { bearer },
-            sleep: { waits.add($0) }
+            sleep: { waits.add($0) },
+            now: { Date(timeIntervalSince1970: 1_796_083_200) }
         )
     }
 
@@ -131,6 +132,10 @@ struct GatewayClientTests {
         let count = try await client(script, waits).unreadCount()
         #expect(count == 4)
         #expect(waits.all == [7, 1])
+        let dated = Waits()
+        let date = json("", status: 503, ["Retry-After": "Tue, 01 Dec 2026 00:00:09 GMT"])
+        _ = try await client(Script([date, json(#"{"data":{"count":4}}"#)]), dated).unreadCount()
+        #expect(dated.all == [9], "by the client's own clock")
         let away = Script([nil, nil, nil, json(#"{"data":{"count":4}}"#)])
         await #expect(throws: GatewayError.self) { try await client(away).unreadCount() }
         #expect(away.asked.count == 3)

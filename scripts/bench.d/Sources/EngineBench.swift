@@ -67,8 +67,8 @@ struct EngineBench {
             try await seed()
         case "measure":
             say("enqueueing \(notifications) notifications, and \(backlog) behind them")
-            try await fill(notifications)
-            try await fillBehind()
+            try await fill(0..<notifications, job)
+            try await fill(notifications..<notifications + backlog, jobBehind)
             say("delivering with \(workers) worker\(workers == 1 ? "" : "s")")
             try await measure()
         case "steady": try await steady()
@@ -114,21 +114,16 @@ struct EngineBench {
         _ = try await pool.query("CHECKPOINT")
     }
 
-    private func fill(_ count: Int) async throws {
+    private func fill(_ numbers: Range<Int>, _ job: (Int) -> NewJob) async throws {
         // Users in no particular order, as a campaign or the hours bring them.
-        for start in Swift.stride(from: 0, to: count, by: 500) {
-            _ = try await queue.addBulk((start..<min(start + 500, count)).map(job))
+        for start in stride(from: numbers.lowerBound, to: numbers.upperBound, by: 500) {
+            _ = try await queue.addBulk((start..<min(start + 500, numbers.upperBound)).map(job))
         }
     }
 
-    /// Jobs that no worker takes before those that are measured, so that the same notifications are measured whatever waits.
-    private func fillBehind() async throws {
-        for start in Swift.stride(from: notifications, to: notifications + backlog, by: 500) {
-            let jobs = (start..<min(start + 500, notifications + backlog)).map { index in
-                job(user: recipient(index).user, category: .campaign, priority: 30)
-            }
-            _ = try await queue.addBulk(jobs)
-        }
+    /// A job that no worker takes before those that are measured, so that the same notifications are measured whatever waits.
+    private func jobBehind(_ index: Int) -> NewJob {
+        job(user: recipient(index).user, category: .campaign, priority: 30)
     }
 
     /// The user, and the category, of a number: every user once before any comes twice.

@@ -20,7 +20,7 @@ struct KitBench {
         print("solar_max_error_s \(rounded(near.worst)) s")
         print("solar_max_error_polar_s \(rounded(polar.worst)) s")
         print("solar_only_one_has_it \(near.disagreements + polar.disagreements) cases")
-        print("solar_judged_by_elevation \(near.judged + polar.judged) cases")
+        print("solar_judged_by_ephem \(near.judged + polar.judged) cases")
     }
 
     private func rounded(_ value: Double) -> String { String(format: "%.3f", value) }

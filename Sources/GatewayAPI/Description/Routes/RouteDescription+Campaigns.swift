@@ -2,13 +2,13 @@ import Kernel
 import Notifications
 
 extension RouteDescription {
-    private static let idInPath = Parameter.path(
+    static let campaignInPath = Parameter.path(
         "campaignId",
         .text("The campaign's id.", format: "uuid"),
         "The campaign.",
         example: CommonSchemas.exampleID
     )
-    private static let missing = Refusal(404, ["no-such-campaign"], "There is no such campaign.")
+    static let noSuchCampaign = Refusal(404, ["no-such-campaign"], "There is no such campaign.")
     private static let wrongState = Refusal(
         409,
         ["campaign-state"],
@@ -23,7 +23,7 @@ extension RouteDescription {
         ),
         Refusal(422, ["idempotency-key-reused"], "The key was used for another request."),
     ]
-    private static let pages: [Parameter] = [
+    static let campaignPages: [Parameter] = [
         .query("page", .integer(min: 1), "From 1, the default."),
         .query("limit", .integer(min: 1, max: PageRequest.maximumLimit), "Entries of a page, 20 by default."),
     ]
@@ -52,7 +52,7 @@ extension RouteDescription {
         .campaigns,
         parameters: [
             .query("state", .text(oneOf: CampaignState.allCases.map(\.rawValue)), "Only those in this state.")
-        ] + pages,
+        ] + campaignPages,
         answers: [
             .data(
                 200,
@@ -82,31 +82,31 @@ extension RouteDescription {
     static let getCampaign = RouteDescription(
         "getCampaign",
         .campaigns,
-        parameters: [idInPath],
+        parameters: [campaignInPath],
         answers: [campaign(200, "As it stands.")],
-        refusals: [missing]
+        refusals: [noSuchCampaign]
     )
 
     static let editCampaign = RouteDescription(
         "editCampaign",
         .campaigns,
         "Members that are not given stay as they are. With `version`, only if nobody changed it since.",
-        parameters: [idInPath],
+        parameters: [campaignInPath],
         body: Body(
             .object([.optional("version", .integer("The version that was read.", min: 1).orNull)]),
             examples: [("name", ["name": "Winter 2", "version": 1])]
         ),
         answers: [campaign(200, "Changed.")],
-        refusals: [missing, wrongState]
+        refusals: [noSuchCampaign, wrongState]
     )
 
     static let deleteCampaign = RouteDescription(
         "deleteCampaign",
         .campaigns,
         "Only a draft. Its audit stays.",
-        parameters: [idInPath],
+        parameters: [campaignInPath],
         answers: [Answer(204, "It is gone.")],
-        refusals: [missing, wrongState]
+        refusals: [noSuchCampaign, wrongState]
     )
 
     static let uploadCampaignList = RouteDescription(
@@ -119,7 +119,7 @@ extension RouteDescription {
         audience has `"list": true`.
         """,
         parameters: [
-            idInPath, .query("mode", .text(oneOf: ["replace", "add"]), "`replace` by default."),
+            campaignInPath, .query("mode", .text(oneOf: ["replace", "add"]), "`replace` by default."),
         ],
         answers: [
             .data(
@@ -139,7 +139,7 @@ extension RouteDescription {
             )
         ],
         refusals: [
-            missing, wrongState, Refusal(413, ["body-too-large"], "Send the list in parts."),
+            noSuchCampaign, wrongState, Refusal(413, ["body-too-large"], "Send the list in parts."),
             Refusal(415, ["unsupported-media-type"], "The list must be `text/csv`."),
             Refusal(422, ["list-too-long"], "The list would have too many users."),
         ]
@@ -152,7 +152,7 @@ extension RouteDescription {
         Past the users' switch and the weekly caps, but not past permission, silence and the window. Such a message is in no \
         inbox. \(idempotencyText)
         """,
-        parameters: [idInPath, idempotencyKey],
+        parameters: [campaignInPath, idempotencyKey],
         body: Body(
             .object([
                 .required("users", .list(of: .named("UserId"), min: 1, max: CampaignRoutes.mostTestUsers))
@@ -173,7 +173,7 @@ extension RouteDescription {
                 ]
             )
         ],
-        refusals: keyRefusals + [missing]
+        refusals: keyRefusals + [noSuchCampaign]
     )
 
     static let scheduleCampaign = RouteDescription(
@@ -183,7 +183,7 @@ extension RouteDescription {
         `at` is one moment everywhere; `localTime` is what the wall shows in each user's zone, and where it has shown it already \
         they get it at once. Users of unknown zone get it between 12 and 17 o'clock of the default zone.
         """,
-        parameters: [idInPath],
+        parameters: [campaignInPath],
         body: Body(
             .object([
                 .optional("at", .moment("At most 90 days ahead. The past means now.").orNull),
@@ -192,25 +192,26 @@ extension RouteDescription {
             examples: [("moment", ["at": CommonSchemas.exampleTime])]
         ),
         answers: [campaign(200, "Scheduled.")],
-        refusals: [missing, wrongState]
+        refusals: [noSuchCampaign, wrongState]
     )
 
     static let unscheduleCampaign = RouteDescription(
         "unscheduleCampaign",
         .campaigns,
-        parameters: [idInPath],
+        parameters: [campaignInPath],
         answers: [campaign(200, "A draft again.")],
-        refusals: [missing, wrongState]
+        refusals: [noSuchCampaign, wrongState]
     )
 
     static let startCampaign = RouteDescription(
         "startCampaign",
         .campaigns,
         "The campaign producer begins within a second.",
-        parameters: [idInPath],
+        parameters: [campaignInPath],
         answers: [campaign(200, "Scheduled for now.")],
         refusals: [
-            missing, wrongState, Refusal(422, ["invalid-request"], "Its pace is so low that it would take too long."),
+            noSuchCampaign, wrongState,
+            Refusal(422, ["invalid-request"], "Its pace is so low that it would take too long."),
         ]
     )
 
@@ -221,210 +222,8 @@ extension RouteDescription {
         Nothing more is enqueued, and what is queued ends as cancelled. Of what a worker holds at this moment some may still be \
         sent, for seconds. Stopping again is harmless, and a campaign that was sent can be stopped too.
         """,
-        parameters: [idInPath],
+        parameters: [campaignInPath],
         answers: [campaign(200, "Stopped.")],
-        refusals: [missing, wrongState]
+        refusals: [noSuchCampaign, wrongState]
     )
-
-    static let previewCampaign = RouteDescription(
-        "previewCampaign",
-        .campaigns,
-        "As the audience is now; it is frozen when the campaign begins.",
-        parameters: [idInPath],
-        answers: [
-            .data(
-                200,
-                "Counts and words.",
-                .object([
-                    .required("users", .integer("Users of the audience.", min: 0)),
-                    .required("reachable", .integer("Those who allow pushes and have campaigns on.", min: 0)),
-                    .required("withoutZone", .integer("Those whose zone is not known.", min: 0)),
-                    .required(
-                        "languages",
-                        .list(
-                            of: .object([
-                                .required("language", .text()), .required("users", .integer(min: 0)),
-                                .required("reachable", .integer(min: 0)), .required("title", .text()),
-                                .required("body", .text()),
-                            ])
-                        )
-                    ),
-                ]),
-                example: [
-                    "users": 3, "reachable": 1, "withoutZone": 0,
-                    "languages": [
-                        [
-                            "language": "en", "users": 3, "reachable": 1, "title": "Winter is here",
-                            "body": "Have a look.",
-                        ]
-                    ],
-                ]
-            )
-        ],
-        refusals: [missing]
-    )
-
-    static let campaignProgress = RouteDescription(
-        "campaignProgress",
-        .campaigns,
-        parameters: [idInPath],
-        answers: [
-            .data(
-                200,
-                "In users.",
-                .object([
-                    .required("state", .text(oneOf: CampaignState.allCases.map(\.rawValue))),
-                    .required("users", .integer("The frozen audience.", min: 0)),
-                    .required("enqueued", .integer("Handed to the queue.", min: 0)),
-                    .required("stopped", .integer("Called off before that.", min: 0)),
-                    .required("chunks", .integer(min: 0)), .required("enqueuedChunks", .integer(min: 0)),
-                    .required("nextDue", .moment("Of the next chunk.").orNull),
-                ]),
-                example: [
-                    "state": "sending", "users": 5000, "enqueued": 2000, "stopped": 0, "chunks": 5, "enqueuedChunks": 2,
-                    "nextDue": CommonSchemas.exampleTime,
-                ]
-            )
-        ],
-        refusals: [missing]
-    )
-
-    static let campaignOutcomes = RouteDescription(
-        "campaignOutcomes",
-        .campaigns,
-        "By the last event of each message. Test sends do not count.",
-        parameters: [idInPath],
-        answers: [
-            .data(
-                200,
-                "The largest number first.",
-                .object([
-                    .required(
-                        "outcomes",
-                        .list(
-                            of: .object([
-                                .required("outcome", .text("An event's kind.")), .required("reason", .text().orNull),
-                                .required("messages", .integer(min: 1)),
-                            ])
-                        )
-                    )
-                ]),
-                example: [
-                    "outcomes": [
-                        ["outcome": "sent", "reason": nil, "messages": 900],
-                        ["outcome": "suppressed", "reason": "category_off", "messages": 100],
-                    ]
-                ]
-            )
-        ],
-        refusals: [missing]
-    )
-
-    static let campaignAudit = RouteDescription(
-        "campaignAudit",
-        .campaigns,
-        "It stays when a draft is removed.",
-        parameters: [idInPath] + pages,
-        answers: [
-            .data(
-                200,
-                "The newest first.",
-                .object([
-                    .required(
-                        "entries",
-                        .list(
-                            of: .object([
-                                .required("at", .moment()),
-                                .required("credential", .text("Who; `campaign-producer` for what happens by itself.")),
-                                .required("action", .text()), .required("detail", .anything()),
-                            ])
-                        )
-                    ),
-                    .required("pagination", .named("Pagination")),
-                ]),
-                example: [
-                    "entries": [
-                        ["at": CommonSchemas.exampleTime, "credential": "console", "action": "start", "detail": nil]
-                    ],
-                    "pagination": ["page": 1, "limit": 20, "total": 1, "totalPages": 1, "hasNext": false],
-                ]
-            )
-        ],
-        refusals: [missing]
-    )
-}
-
-/// The named schemas of campaigns.
-enum CampaignSchemas {
-    static let content = Schema.object(members, "What an operator writes.")
-
-    static let campaign = Schema.object(
-        [
-            .required("id", .text(format: "uuid")),
-            .required("state", .text(oneOf: CampaignState.allCases.map(\.rawValue))),
-            .required("version", .integer("Grows with every change of the content.", min: 1)),
-        ] + members + [
-            .required("startsAt", .moment("When it begins; with a local time, in the first zone.").orNull),
-            .required("localTime", .text().orNull), .required("startedAt", .moment().orNull),
-            .required("endedAt", .moment().orNull), .required("users", .integer("The frozen audience.").orNull),
-            .required("batchRef", .text("Of all its messages.")), .required("createdBy", .text("A credential.")),
-            .required("createdAt", .moment()), .required("updatedAt", .moment()),
-        ]
-    )
-
-    private static let languages = ServerLocale.allCases.map(\.rawValue)
-
-    private static let members: [Schema.Member] = [
-        .required("name", .text("For operators; never sent.", min: 1, max: 200)),
-        .required(
-            "texts",
-            .object(
-                ServerLocale.allCases.map { locale in
-                    .optional(
-                        locale.rawValue,
-                        .object([
-                            .optional("title", .text(max: NotificationLimits.title).orNull),
-                            .required("body", .text(min: 1, max: NotificationLimits.body)),
-                        ])
-                    )
-                },
-                "By language."
-            )
-        ),
-        .required("fallbackLanguage", .text("Its words are for everybody else.", oneOf: languages)),
-        .optional("deeplinkUrl", Schema.named("DeeplinkUrl").orNull),
-        .optional(
-            "audience",
-            Schema.object(
-                [
-                    .optional("languages", choices(.text(oneOf: languages))),
-                    .optional("zones", choices(.text("An IANA name.", min: 1, max: 64))),
-                    .optional("platforms", choices(.text("Such as `ios`.", min: 1, max: 64))),
-                    .optional("activeWithinDays", days), .optional("inactiveForDays", days),
-                    .optional("list", Schema.flag("Only users of the uploaded list.").orNull),
-                ],
-                "Every criterion that is given must hold."
-            )
-            .orNull
-        ),
-        .optional(
-            "pacePerMinute",
-            Schema.integer(
-                "The most users in a minute.",
-                min: CampaignReader.paceRange.lowerBound,
-                max: CampaignReader.paceRange.upperBound
-            )
-            .orNull
-        ),
-    ]
-
-    private static let days = Schema.integer(
-        min: CampaignReader.dayRange.lowerBound,
-        max: CampaignReader.dayRange.upperBound
-    )
-    .orNull
-
-    private static func choices(_ schema: Schema) -> Schema {
-        Schema.list(of: schema, min: 1, max: CampaignReader.mostChoices).orNull
-    }
 }
