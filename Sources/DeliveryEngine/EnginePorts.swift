@@ -9,6 +9,7 @@ package struct EnginePorts: Sendable {
     package let tokens: any TokenInvalidating
     package let statistics: any StatisticsCounting
     package let upkeep: any MessageUpkeep
+    package let slotDebts: any SlotDebtKeeping
 
     package init(
         jobs: any JobLeasing,
@@ -19,7 +20,8 @@ package struct EnginePorts: Sendable {
         outcomes: any OutcomeRecording,
         tokens: any TokenInvalidating,
         statistics: any StatisticsCounting,
-        upkeep: any MessageUpkeep
+        upkeep: any MessageUpkeep,
+        slotDebts: any SlotDebtKeeping
     ) {
         self.jobs = jobs
         self.recipients = recipients
@@ -30,5 +32,6 @@ package struct EnginePorts: Sendable {
         self.tokens = tokens
         self.statistics = statistics
         self.upkeep = upkeep
+        self.slotDebts = slotDebts
     }
 }

@@ -1,3 +1,5 @@
+package import Kernel
+
 /// The state of a message row.
 package enum MessageStatus: String, Sendable, CaseIterable {
     /// Written, and not every device has answered for good.
@@ -31,11 +33,14 @@ package struct DeviceDelivery: Sendable, Equatable {
     package var attempts: Int
     /// The provider's reason for anything but acceptance.
     package var reason: String?
+    /// Set when the provider said that the token is gone: whatever the device registered before this moment is.
+    package var goneBefore: Timestamp?
 
-    package init(state: State, attempts: Int, reason: String? = nil) {
+    package init(state: State, attempts: Int, reason: String? = nil, goneBefore: Timestamp? = nil) {
         self.state = state
         self.attempts = attempts
         self.reason = reason
+        self.goneBefore = goneBefore
     }
 }
 
@@ -73,8 +78,9 @@ package struct StoredMessage: Sendable, Equatable {
     /// Whether it has been through gate 4: with a slot, or uncounted.
     package var passedCaps: Bool { weekKey != nil || isCapOpen }
 
-    /// Whether any device took the message or may have.
-    package var mayHaveArrived: Bool {
-        deliveries.values.contains { $0.state == .accepted || $0.state == .unknown }
+    /// How the message ends when it goes no further: `sent` when a device took it, `unknown` when one may have, `nil` when none did.
+    package var arrival: MessageStatus? {
+        if deliveries.values.contains(where: { $0.state == .accepted }) { return .sent }
+        return deliveries.values.contains { $0.state == .unknown } ? .unknown : nil
     }
 }

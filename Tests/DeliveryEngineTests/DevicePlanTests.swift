@@ -61,6 +61,37 @@ struct DevicePlanTests {
         #expect(plan.before == [9: DeviceDelivery(state: .dead, attempts: 1, reason: "Unregistered")])
     }
 
+    @Test func `a failed message spares who took it, may have, or is dead still (E10, E9)`() {
+        let registered = Timestamp(milliseconds: 0)
+        let kept: [DeviceDelivery] = [
+            DeviceDelivery(state: .accepted, attempts: 1),
+            DeviceDelivery(state: .unknown, attempts: 5, reason: "Timeout"),
+            DeviceDelivery(
+                state: .dead,
+                attempts: 1,
+                reason: "Unregistered",
+                goneBefore: registered + .milliseconds(1)
+            ),
+        ]
+        for delivery in kept {
+            let plan = DevicePlan(recipient: recipient(.failed, [1: delivery]), limit: 5)
+            #expect(plan.devices.map(\.id) == [2])
+            #expect(plan.before == [1: delivery])
+        }
+    }
+
+    @Test func `a device that registered a new token after the old one died is tried again`() {
+        let died = DeviceDelivery(
+            state: .dead,
+            attempts: 1,
+            reason: "Unregistered",
+            goneBefore: Timestamp(milliseconds: 0)
+        )
+        let plan = DevicePlan(recipient: recipient(.failed, [1: died]), limit: 5)
+        #expect(plan.devices.map(\.id) == [1, 2])
+        #expect(plan.before.isEmpty)
+    }
+
     @Test func `what may have arrived on a device that is gone stays unknown`() {
         let plan = DevicePlan(
             recipient: recipient(.pending, [9: DeviceDelivery(state: .unknown, attempts: 1)]),

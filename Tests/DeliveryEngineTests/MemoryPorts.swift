@@ -10,7 +10,7 @@ import Testing
 
 /// The engine's ports in memory: every call is answered by a rule that a test may change, and remembered.
 final class MemoryPorts: JobLeasing, RecipientReading, CapTaking, MessageWriting, PushSending, OutcomeRecording,
-    TokenInvalidating, StatisticsCounting, MessageUpkeep
+    TokenInvalidating, StatisticsCounting, MessageUpkeep, SlotDebtKeeping
 {
     struct Outage: Error {}
 
@@ -34,6 +34,12 @@ final class MemoryPorts: JobLeasing, RecipientReading, CapTaking, MessageWriting
         var repeats: [Bool] = []
         var recordsLost = 0
         var giveBackFails = false
+        var taken: [CapClaim] = []
+        var debts: [SlotDebt] = []
+        var forgotten: [SlotDebt] = []
+        var owingTries = 0
+        var owingFails = false
+        var forgettingFails = false
         var readFails = false
         var writeFails = false
         var recordFails = false
@@ -149,12 +155,35 @@ final class MemoryPorts: JobLeasing, RecipientReading, CapTaking, MessageWriting
 
     func take(_ claims: [CapClaim]) async -> [CapAnswer] {
         let answer = read(\.capAnswer)
+        change { $0.taken += claims }
         return claims.map { _ in answer }
     }
 
     func giveBack(_ claims: [CapClaim]) async throws {
         if read(\.giveBackFails) { throw Outage() }
         change { $0.givenBack += claims }
+    }
+
+    func owe(_ debts: [SlotDebt]) async throws {
+        change { $0.owingTries += 1 }
+        if read(\.owingFails) { throw Outage() }
+        change { $0.debts += debts }
+    }
+
+    func forget(_ debts: [SlotDebt]) async throws {
+        if read(\.forgettingFails) { throw Outage() }
+        change { state in
+            state.forgotten += debts
+            state.debts.removeAll(where: debts.contains)
+        }
+    }
+
+    func settle(limit: Int, by free: @Sendable ([SlotDebt]) async throws -> Void) async throws -> Int {
+        let debts = read { Array($0.debts.prefix(limit)) }
+        guard !debts.isEmpty else { return 0 }
+        try await free(debts)
+        change { $0.debts.removeAll(where: debts.contains) }
+        return debts.count
     }
 
     func write(_ messages: [NewMessage], reopening: Set<MessageID>) async throws -> [WriteResult] {

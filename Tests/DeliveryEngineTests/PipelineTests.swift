@@ -29,7 +29,8 @@ struct PipelineTests {
                 outcomes: ports,
                 tokens: ports,
                 statistics: ports,
-                upkeep: ports
+                upkeep: ports,
+                slotDebts: ports
             ),
             registry: .standard,
             catalog: catalog,
@@ -123,8 +124,9 @@ struct PipelineTests {
     }
 
     @Test func `caps that are away hold up nobody, and the slot is freed when they are back (R3)`() async throws {
-        var memory: MemoryPorts?
-        try await withEngine { ports in
+        try await withEngine {
+            $0.uncountedCheck = .milliseconds(1)
+        } _: { ports in
             ports.change {
                 $0.answer = .dead(reason: "Unregistered", at: nil)
                 $0.giveBackFails = true
@@ -132,11 +134,52 @@ struct PipelineTests {
             ports.add("u1")
             await ports.until { $0.ended.count == 1 }
             #expect(ports.read(\.givenBack).isEmpty)
+            #expect(ports.read { $0.debts.map(\.userID.rawValue) } == ["u1"])
             ports.change { $0.giveBackFails = false }
-            memory = ports
+            await ports.until { $0.debts.isEmpty }
+            #expect(ports.read { $0.givenBack.map(\.userID.rawValue) } == ["u1"])
         }
-        // What is kept is tried once more at the stop.
-        #expect(memory?.read { $0.givenBack.map(\.userID.rawValue) } == ["u1"])
+    }
+
+    @Test func `a job whose slot can neither be freed nor noted is not ended, so that another run frees it (R3)`()
+        async throws
+    {
+        try await withEngine {
+            $0.outagePatience = .zero
+        } _: { ports in
+            ports.change {
+                $0.answer = .dead(reason: "Unregistered", at: nil)
+                $0.giveBackFails = true
+                $0.owingFails = true
+            }
+            ports.add("u1")
+            await ports.until { $0.owingTries == 1 }
+            ports.change { $0.owingFails = false }
+            ports.add("u2")
+            await ports.until { !$0.ended.isEmpty }
+            #expect(ports.read { $0.ended.map(\.id) } == ["job-u2-1"])
+            #expect(ports.read { $0.debts.map(\.userID.rawValue) } == ["u2"])
+        }
+    }
+
+    @Test func `a run that takes a slot anew first forgets that it was to be freed (R2)`() async throws {
+        try await withEngine { ports in
+            ports.add("u1", claims: 2)
+            ports.add("u2")
+            await ports.until { $0.ended.count == 2 }
+            #expect(ports.read { $0.forgotten.map(\.userID.rawValue) } == ["u1"], "a first run owes nothing")
+            #expect(ports.read { $0.forgotten.map(\.weekKey) } == ["2026-W49"])
+        }
+    }
+
+    @Test func `without knowing that the debt is forgotten no slot is taken (R2)`() async throws {
+        try await withEngine { ports in
+            ports.change { $0.forgettingFails = true }
+            ports.add("u1", claims: 2)
+            await ports.until { $0.ended.count == 1 }
+            let isUntouched = ports.read { $0.written.isEmpty && $0.pushes.isEmpty && $0.taken.isEmpty }
+            #expect(isUntouched)
+        }
     }
 
     @Test func `a lost lock records acceptances and the loss, and ends nothing (E10)`() async throws {

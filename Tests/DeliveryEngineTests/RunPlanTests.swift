@@ -92,6 +92,18 @@ struct RunPlanTests {
         )
     }
 
+    @Test func `what arrived ends sent when a gate refuses it now, whatever its row says (E10)`() throws {
+        // A worker that lost its lock recorded the acceptance, and nothing else.
+        let accepted: [Int64: DeviceDelivery] = [
+            1: DeviceDelivery(state: .accepted, attempts: 1), 2: DeviceDelivery(state: .unknown, attempts: 1),
+        ]
+        for status in [MessageStatus.pending, .failed] {
+            let stored = row(status, accepted)
+            #expect(try plan(stored) { $0.isPermissionGranted = false } == .conclude(.sent, reason: nil, gate: nil))
+            #expect(try plan(stored, deferredFailure: "x") == .conclude(.sent, reason: nil, gate: nil))
+        }
+    }
+
     @Test func `a job that stalled too often fails, or ends unknown where it may have arrived`() throws {
         #expect(
             try plan(nil, deferredFailure: "job stalled more than allowable limit")

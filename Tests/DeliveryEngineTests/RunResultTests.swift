@@ -5,6 +5,8 @@ import Testing
 @testable import DeliveryEngine
 
 struct RunResultTests {
+    private let began = Timestamp(milliseconds: 1_000)
+
     private func result(
         _ answers: [Int64: SendResult],
         before: [Int64: DeviceDelivery] = [:],
@@ -15,6 +17,7 @@ struct RunResultTests {
         return RunResult(
             before: before,
             answers: answers,
+            began: began,
             policy: AttemptPolicy(limit: 5),
             remaining: remaining,
             claims: 1,
@@ -34,6 +37,17 @@ struct RunResultTests {
     )
     func `definite answers end the message`(answers: [Int64: SendResult], step: RunResult.Step) {
         #expect(result(answers).step == step)
+    }
+
+    @Test func `a dead token is remembered with the moment before which it was gone, a refusal is not (E9)`() {
+        let run = result([
+            1: .dead(reason: "Unregistered", at: Timestamp(milliseconds: 7)),
+            2: .dead(reason: "BadDeviceToken", at: nil),
+            3: .rejected(reason: "BadTopic"),
+        ])
+        #expect(run.deliveries[1]?.goneBefore == Timestamp(milliseconds: 7))
+        #expect(run.deliveries[2]?.goneBefore == began)
+        #expect(run.deliveries[3] == DeviceDelivery(state: .dead, attempts: 1, reason: "BadTopic"))
     }
 
     @Test func `an answered failure comes back in one to five seconds and counts`() {

@@ -15,6 +15,7 @@ struct SlotKeeperTests {
         SlotKeeper(
             upkeep: ports,
             caps: ports,
+            debts: ports,
             registry: .standard,
             configuration: EngineConfiguration(),
             clock: ContinuousClock(),

@@ -1,3 +1,4 @@
+import Foundation
 import JobQueue
 import Kernel
 import NotificationBus
@@ -37,6 +38,42 @@ struct SlotTests {
             _ = try await stage.bus.enqueueNotification(stage.request(stage.user(1)))
             try await stage.queueAtRest()
             #expect(stage.simulator.acceptedCount == 10)
+        }
+    }
+
+    @Test func `a slot that cannot be freed is freed by another worker when the one that owed it is killed (R2, R3)`()
+        async throws
+    {
+        try await Stage.run { stage in
+            let caps = try TCPProxy(to: stage.redisPort)
+            defer { caps.close() }
+            try await stage.addUsers(1, prefix: stage.userPrefix)
+            let refusal = FaultRule.Action.refuse(
+                status: 400,
+                reason: "BadExpirationDate",
+                timestamp: nil,
+                retryAfter: nil
+            )
+            // Long enough to cut the caps off between the taking of the slot and the refusal.
+            stage.simulator.addFault(FaultRule(refusal, delay: .seconds(3)))
+            _ = try await stage.bus.enqueueNotification(stage.request(stage.user(1)))
+            let environment = ["CAPS_REDIS_URL": "redis://127.0.0.1:\(caps.port)"]
+            let worker = try stage.startWorker(environment)
+            try await stage.eventually("the row is written") { try await stage.count("notification_messages") == 1 }
+            caps.cut()
+            try await stage.eventually("it failed, and owes its slot") {
+                try await stage.count("slot_debts") == 1
+            }
+            try await stage.eventually("the job is over") { try await stage.queue.counts().failed == 1 }
+            worker.send(SIGKILL)
+            _ = await worker.ended()
+            let held = try await stage.slots(of: stage.user(1))
+            #expect(held == 1)
+            caps.mend()
+            try stage.startWorker(environment)
+            try await stage.eventually("the debt is settled") { try await stage.count("slot_debts") == 0 }
+            let freed = try await stage.slots(of: stage.user(1))
+            #expect(freed == 0)
         }
     }
 

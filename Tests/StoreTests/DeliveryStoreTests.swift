@@ -116,20 +116,36 @@ struct DeliveryStoreTests {
         }
     }
 
-    @Test func `a failed row is opened again with its new week`() async throws {
+    @Test func `a failed row is opened again with its new week, and with what its devices said for good (E10)`()
+        async throws
+    {
         try await withMigratedDatabase { database in
             let store = MessageStore(pool: database.pool)
             let id = ids.next()
+            let kept: [Int64: DeviceDelivery] = [
+                1: DeviceDelivery(state: .accepted, attempts: 1),
+                2: DeviceDelivery(state: .unknown, attempts: 5, reason: "Timeout"),
+                3: DeviceDelivery(
+                    state: .dead,
+                    attempts: 1,
+                    reason: "Unregistered",
+                    goneBefore: Timestamp(milliseconds: 1_796_117_400_123)
+                ),
+            ]
+            let forgotten: [Int64: DeviceDelivery] = [
+                4: DeviceDelivery(state: .dead, attempts: 1, reason: "BadTopic"),
+                5: DeviceDelivery(state: .retry, attempts: 5),
+            ]
             _ = try await store.write([row(id)], reopening: [])
             _ = try await OutcomeStore(pool: database.pool).record([
-                record(id, status: .failed, deliveries: [1: DeviceDelivery(state: .dead, attempts: 1)])
+                record(id, status: .failed, deliveries: kept.merging(forgotten) { first, _ in first })
             ])
             let results = try await store.write([row(id, week: "2026-W50")], reopening: [id])
             #expect(results == [.written])
             let message = try await stored(id, database)
             #expect(message?.status == .pending)
             #expect(message?.weekKey == "2026-W50")
-            #expect(message?.deliveries.isEmpty == true, "its devices begin anew")
+            #expect(message?.deliveries == kept, "the others begin anew")
         }
     }
 

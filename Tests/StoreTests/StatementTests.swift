@@ -73,10 +73,12 @@ struct StatementTests {
             clearsWeek: false,
             events: []
         )
+        let debt = SlotDebtStore.Debt(messageID: id, userID: "u", category: "c", weekKey: "2026-W49")
         let erasure = PersonalDataStore.Erasure(userID: user, requestedAt: now, dueAt: now, passes: 0)
         return [
             RecipientStore.statement([query]), RecipientStore.statement([query], countsUnread: true),
-            MessageStore.insert([row]), MessageStore.reopen([row]),
+            MessageStore.insert([row]), MessageStore.reopen([row]), SlotDebtStore.owe([debt]),
+            SlotDebtStore.forget([(id, "2026-W49")]), SlotDebtStore.lock(limit: 1),
             OutcomeStore.statement([record]), OutcomeStore.lockRows([id]), OutcomeStore.knownEvents([id], since: now),
             UpkeepStore.lost(ages: ["c": .seconds(1)], lookBack: .seconds(1), limit: 1), UpkeepStore.endLost([id]),
             UpkeepStore.uncounted(limit: 1), UpkeepStore.markCounted([id]), UpkeepStore.holders(after: nil, limit: 1),

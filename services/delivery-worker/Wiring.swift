@@ -70,7 +70,8 @@ struct Wiring: Sendable {
             outcomes: OutcomeAdapter(store: OutcomeStore(pool: platform.pool), telemetry: telemetry),
             tokens: TokenAdapter(store: DeviceStore(pool: platform.pool)),
             statistics: StatisticsAdapter(redis: platform.redis, telemetry: telemetry),
-            upkeep: UpkeepAdapter(store: UpkeepStore(pool: platform.pool))
+            upkeep: UpkeepAdapter(store: UpkeepStore(pool: platform.pool)),
+            slotDebts: SlotDebtAdapter(store: SlotDebtStore(pool: platform.pool))
         )
         engine = DeliveryEngine(
             ports: ports,

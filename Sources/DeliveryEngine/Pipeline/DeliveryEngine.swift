@@ -76,6 +76,7 @@ package final class DeliveryEngine: Sendable {
         slotKeeper = SlotKeeper(
             upkeep: ports.upkeep,
             caps: ports.caps,
+            debts: ports.slotDebts,
             registry: registry,
             configuration: configuration,
             clock: clock,

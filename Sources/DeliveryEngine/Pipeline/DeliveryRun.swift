@@ -18,6 +18,7 @@ struct DeliveryRun: Sendable {
         let result = RunResult(
             before: plan.before,
             answers: answers,
+            began: job.judgedAt,
             policy: AttemptPolicy(limit: limit),
             remaining: parsed.deadline - now,
             claims: parsed.job.attemptsStarted,

@@ -20,6 +20,7 @@ struct EngineMetrics: Sendable {
     let queueWait: Histogram
     let sendDuration: Histogram
     let slotsCounted: Counter
+    let slotsFreedLate: Counter
     let messagesLost: Counter
 
     init(registry: MetricsRegistry, inFlight: @escaping @Sendable () -> Double) {
@@ -38,6 +39,10 @@ struct EngineMetrics: Sendable {
         slotsCounted = registry.counter(
             "delivery_slots_counted_total",
             help: "Weekly slots taken afterwards, for messages that went out uncounted"
+        )
+        slotsFreedLate = registry.counter(
+            "delivery_slots_freed_late_total",
+            help: "Weekly slots freed afterwards, because the caps did not answer when they should have been"
         )
         messagesLost = registry.counter(
             "delivery_messages_lost_total",

@@ -47,6 +47,7 @@ struct Judge: Sendable {
             }
         }
         let claiming = passed.filter(\.needsSlot)
+        try await forgetDebts(claiming.filter { $0.job.job.attemptsStarted > 1 }.map { ($0.job, $0.recipient.weekKey) })
         let asked = ContinuousClock.now
         let answers = await ports.caps.take(
             claiming.map { $0.job.capClaim(week: $0.recipient.weekKey, globalCap: globalCap) }
@@ -84,10 +85,18 @@ struct Judge: Sendable {
         return judgement
     }
 
-    /// No slot is left. What may have arrived is not unsaid by that.
+    /// A slot that an earlier run was to free, and could not, is the message's own again from here on.
+    private func forgetDebts(_ repeated: [(job: ParsedJob, week: String)]) async throws {
+        guard !repeated.isEmpty else { return }
+        try await ports.slotDebts.forget(
+            repeated.map { SlotDebt($0.job.capClaim(week: $0.week, globalCap: globalCap)) }
+        )
+    }
+
+    /// No slot is left.
     private func refuse(_ job: ParsedJob, _ recipient: Recipient, _ reason: String, now: Timestamp) -> Conclusion {
-        let status: MessageStatus = recipient.stored?.mayHaveArrived == true ? .unknown : .suppressed
-        return conclude(job, recipient, status, reason, gate: "rate_limit", now: now)
+        let end = MessageEnd(recipient.stored, otherwise: .suppressed, reason: reason, gate: "rate_limit")
+        return conclude(job, recipient, end.status, end.reason, gate: end.gate, now: now)
     }
 
     private func conclude(
@@ -134,7 +143,7 @@ struct Judge: Sendable {
         let stray = job.strayClaims(beside: week, globalCap: globalCap)
         guard [.failed, .expired, .suppressed, .cancelled].contains(status) else { return stray }
         if let stored = recipient.stored {
-            guard stored.weekKey != nil, !stored.mayHaveArrived else { return stray }
+            guard stored.weekKey != nil, stored.arrival == nil else { return stray }
         } else if job.job.attemptsStarted <= 1 {
             return stray
         }

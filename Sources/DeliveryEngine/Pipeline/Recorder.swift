@@ -48,7 +48,7 @@ final class Recorder: Sendable {
         )
         slotReturns = SlotReturns(
             caps: ports.caps,
-            clock: clock,
+            debts: ports.slotDebts,
             telemetry: telemetry,
             failures: metrics.failure("give_back")
         )
@@ -66,7 +66,6 @@ final class Recorder: Sendable {
 
     /// Works until `finish` was called and all is recorded. Ending jobs overlaps with recording the next group.
     func run() async {
-        let returning = Task { await self.slotReturns.run() }
         let recorded = BoundedChannel<[Conclusion]>(capacity: 2)
         await withTaskGroup(of: Void.self) { group in
             group.addTask { [self] in
@@ -81,8 +80,6 @@ final class Recorder: Sendable {
                 while let batch = await recorded.receive() { await end(batch) }
             }
         }
-        returning.cancel()
-        await returning.value
     }
 
     private func collect() async -> [Conclusion] {
@@ -100,18 +97,24 @@ final class Recorder: Sendable {
         checkpoint(.afterInvalidation)
         let records = batch.map(\.record).filter { !$0.isEmpty }
         let began = ContinuousClock.now
-        let done = await persist("record", count: records.count) { [ports] isRepeat in
+        var done = await persist("record", count: records.count) { [ports] isRepeat in
             try await ports.outcomes.record(records, isRepeat: isRepeat)
         }
         metrics.took(.record, since: began)
         checkpoint(.afterRecord)
+        if done {
+            let freed = batch.flatMap(\.giveBack)
+            done = await persist("slot_debts", count: freed.count) { [slotReturns] _ in
+                try await slotReturns.giveBack(freed)
+            }
+            checkpoint(.afterGiveBack)
+        }
         guard done else {
-            // Unrecorded jobs are not ended: their locks run out, and another run finds what devices already took by id.
+            // Jobs that are not recorded, or hold a slot that nobody would free, are not ended: their locks run out, and another
+            // run finds what devices already took by id.
             release(batch)
             return []
         }
-        await slotReturns.giveBack(batch.flatMap(\.giveBack))
-        checkpoint(.afterGiveBack)
         return batch
     }
 

@@ -3,8 +3,8 @@ import NotificationContract
 import Notifications
 import Observability
 
-/// Puts right, beside the pipeline, what no run comes back to: slots of messages that went out uncounted, and rows whose job is
-/// gone.
+/// Puts right, beside the pipeline, what no run comes back to: slots of messages that went out uncounted, slots that could not be
+/// freed, and rows whose job is gone.
 ///
 /// Every step can be cut short and repeated, here or in another worker: slots belong to message ids, and a row is ended once.
 struct SlotKeeper: Sendable {
@@ -17,6 +17,7 @@ struct SlotKeeper: Sendable {
 
     let upkeep: any MessageUpkeep
     let caps: any CapTaking
+    let debts: any SlotDebtKeeping
     let registry: CategoryRegistry
     let configuration: EngineConfiguration
     let clock: any Clock<Duration>
@@ -28,6 +29,9 @@ struct SlotKeeper: Sendable {
         await withTaskGroup(of: Void.self) { group in
             group.addTask {
                 await repeatedly("count", every: configuration.uncountedCheck) { _ in try await countUncounted() }
+            }
+            group.addTask {
+                await repeatedly("settle", every: configuration.uncountedCheck) { _ in try await settleDebts() }
             }
             group.addTask {
                 await repeatedly("reap", every: configuration.lostCheck) { isFirst in
@@ -45,11 +49,32 @@ struct SlotKeeper: Sendable {
             guard await caps.takeByForce(found.filter(\.keepsSlot).compactMap(claim)) else { return }
             let ended = try await upkeep.markCounted(found.map(\.id)).filter { !$0.keepsSlot }
             // One that failed meanwhile may have given back before this took.
-            try await caps.giveBack(ended.compactMap(claim))
+            try await returns.giveBack(ended.compactMap(claim))
             metrics.slotsCounted.increment(by: found.count)
             telemetry.logger.info("slots of uncounted messages were taken", ["messages": .integer(found.count)])
             if found.count < Self.groupSize { return }
         }
+    }
+
+    /// Frees the slots that could not be freed when they should have been.
+    func settleDebts() async throws {
+        while !Task.isCancelled {
+            let settled = try await debts.settle(limit: Self.groupSize) { debts in
+                try await caps.giveBack(
+                    debts.compactMap { debt in
+                        claim(debt.messageID, user: debt.userID, category: debt.category, week: debt.weekKey)
+                    }
+                )
+            }
+            guard settled > 0 else { return }
+            metrics.slotsFreedLate.increment(by: settled)
+            telemetry.logger.info("slots that were to be freed are free", ["slots": .integer(settled)])
+            if settled < Self.groupSize { return }
+        }
+    }
+
+    private var returns: SlotReturns {
+        SlotReturns(caps: caps, debts: debts, telemetry: telemetry, failures: metrics.failure("give_back"))
     }
 
     /// Ends rows that stayed pending. The slot goes back first: a row that is cut short in between is found again.
@@ -71,11 +96,15 @@ struct SlotKeeper: Sendable {
     }
 
     private func claim(_ message: UpkeptMessage) -> CapClaim? {
-        guard let week = message.weekKey, let user = UserID(message.userID),
-            let category = try? registry.category(message.category)
-        else { return nil }
+        guard let week = message.weekKey, let user = UserID(message.userID) else { return nil }
+        return claim(message.id, user: user, category: message.category, week: week)
+    }
+
+    /// `nil` for a category that left the registry: its slots count toward nothing.
+    private func claim(_ id: MessageID, user: UserID, category: CategoryID, week: String) -> CapClaim? {
+        guard let category = try? registry.category(category) else { return nil }
         return CapClaim(
-            messageID: message.id,
+            messageID: id,
             userID: user,
             category: category.id,
             weekKey: week,

@@ -1,10 +1,11 @@
+import Kernel
 import Notifications
 
 /// Which devices a run sends to: never one that took the message, or that is lost to it.
 ///
 /// A message that ended `failed` runs again when a person lets it, after having mended what it failed for (or when its worker was
-/// killed before its job was ended): every device that is still there begins anew. A token that was refused as dead is not there
-/// any more.
+/// killed before its job was ended): every device that is still there begins anew, unless it took the message after all (a worker
+/// that lost its lock records what was accepted), may have, or still has the token that was refused as dead.
 struct DevicePlan: Sendable {
     let devices: [RecipientDevice]
     /// What earlier runs left, with devices that are gone marked as such.
@@ -12,9 +13,14 @@ struct DevicePlan: Sendable {
 
     init(recipient: Recipient, limit: Int) {
         var before = recipient.stored?.deliveries ?? [:]
-        let live = Set(recipient.devices.map(\.id))
-        if recipient.stored?.status == .failed { before = before.filter { !live.contains($0.key) } }
-        for (id, delivery) in before where delivery.isOutstanding(limit: limit) && !live.contains(id) {
+        let registrations = Dictionary(
+            recipient.devices.map { ($0.id, $0.registeredAt) },
+            uniquingKeysWith: { first, _ in first }
+        )
+        if recipient.stored?.status == .failed {
+            before = before.filter { $0.value.isFinal(registeredAt: registrations[$0.key]) }
+        }
+        for (id, delivery) in before where delivery.isOutstanding(limit: limit) && registrations[id] == nil {
             // An unknown send to a device that is gone stays unknown: the push may be on its way.
             if delivery.state == .retry { before[id]?.state = .dead } else { before[id]?.attempts = limit }
             before[id]?.reason = delivery.reason ?? "device_gone"
@@ -25,5 +31,18 @@ struct DevicePlan: Sendable {
             return delivery.isOutstanding(limit: limit)
         }
         self.before = before
+    }
+}
+
+extension DeviceDelivery {
+    /// Whether a message that failed need not try this device again.
+    /// - Parameter moment: when the device registered the token it has now, `nil` for a device that is gone.
+    fileprivate func isFinal(registeredAt moment: Timestamp?) -> Bool {
+        guard let moment else { return true }
+        return switch state {
+        case .accepted, .unknown: true
+        case .dead: goneBefore.map { moment < $0 } ?? false
+        case .retry: false
+        }
     }
 }

@@ -21,14 +21,11 @@ enum RunPlan: Equatable {
             return
         }
         if job.job.deferredFailure != nil {
-            self =
-                stored?.mayHaveArrived == true
-                ? .conclude(.unknown, reason: "stalled", gate: "queue")
-                : .conclude(.failed, reason: "stalled", gate: "queue")
+            self = Self.conclude(stored, otherwise: .failed, reason: "stalled", gate: "queue")
             return
         }
         if StartLimit(limit: claimLimit).isExceeded(claims: job.job.attemptsStarted, age: now - job.due) {
-            self = .conclude(stored?.mayHaveArrived == true ? .unknown : .failed, reason: "stalled", gate: "queue")
+            self = Self.conclude(stored, otherwise: .failed, reason: "stalled", gate: "queue")
             return
         }
         if stored?.status == .sent {
@@ -49,15 +46,25 @@ enum RunPlan: Equatable {
             )
             return
         }
-        // What may have arrived is neither unsent nor sent later: it ends as it stands.
-        let uncertain = stored?.mayHaveArrived == true
         switch answer {
         case .proceed: self = .deliver(needsSlot: true)
         case .defer(let until):
-            self = uncertain ? .conclude(.unknown, reason: gate, gate: gate) : .deferred(until: until)
+            self =
+                stored?.arrival == nil
+                ? .deferred(until: until) : Self.conclude(stored, otherwise: .unknown, reason: gate, gate: gate)
         case .drop(let status, let reason):
-            self = .conclude(uncertain ? .unknown : status, reason: reason, gate: gate)
+            self = Self.conclude(stored, otherwise: status, reason: reason, gate: gate)
         }
+    }
+
+    private static func conclude(
+        _ stored: StoredMessage?,
+        otherwise status: MessageStatus,
+        reason: String,
+        gate: String
+    ) -> RunPlan {
+        let end = MessageEnd(stored, otherwise: status, reason: reason, gate: gate)
+        return .conclude(end.status, reason: end.reason, gate: end.gate)
     }
 
     /// The plan for a message whose row says that it is over, or nearly.
@@ -75,5 +82,19 @@ enum RunPlan: Equatable {
             let outstanding = stored.deliveries.values.contains { $0.isOutstanding(limit: attemptLimit) }
             return outstanding && now < job.deadline ? nil : .conclude(.sent, reason: nil, gate: nil)
         }
+    }
+}
+
+/// How a message ends that goes no further. What arrived, or may have, is not unsaid by whatever refuses it now.
+struct MessageEnd {
+    let status: MessageStatus
+    let reason: String?
+    let gate: String?
+
+    init(_ stored: StoredMessage?, otherwise status: MessageStatus, reason: String, gate: String) {
+        let arrival = stored?.arrival
+        self.status = arrival ?? status
+        self.reason = arrival == .sent ? nil : reason
+        self.gate = arrival == .sent ? nil : gate
     }
 }

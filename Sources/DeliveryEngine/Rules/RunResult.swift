@@ -1,4 +1,4 @@
-import Kernel
+package import Kernel
 package import Notifications
 
 /// What one run of a message came to, worked out from what its devices answered. Pure, so that every combination is a test.
@@ -18,12 +18,14 @@ package struct RunResult: Sendable, Equatable {
     /// - Parameters:
     ///   - before: what earlier runs left.
     ///   - answers: what the devices of this run answered.
+    ///   - began: a moment before the first of them was sent to.
     ///   - remaining: how long the message is still welcome.
     ///   - claims: how often the job was taken.
     ///   - mayGoOn: whether it may be taken again.
     package init(
         before: [Int64: DeviceDelivery],
         answers: [Int64: SendResult],
+        began: Timestamp,
         policy: AttemptPolicy,
         remaining: Duration,
         claims: Int,
@@ -35,7 +37,7 @@ package struct RunResult: Sendable, Equatable {
         var counts = false
         for (device, answer) in answers.sorted(by: { $0.key < $1.key }) {
             let earlier = before[device]
-            let merged = Self.merge(earlier, answer, limit: policy.limit)
+            let merged = Self.merge(earlier, answer, began: began, limit: policy.limit)
             deliveries[device] = merged
             guard merged.isOutstanding(limit: policy.limit) else { continue }
             switch answer {
@@ -70,7 +72,12 @@ package struct RunResult: Sendable, Equatable {
         }
     }
 
-    private static func merge(_ earlier: DeviceDelivery?, _ answer: SendResult, limit: Int) -> DeviceDelivery {
+    private static func merge(
+        _ earlier: DeviceDelivery?,
+        _ answer: SendResult,
+        began: Timestamp,
+        limit: Int
+    ) -> DeviceDelivery {
         let attempts = earlier?.attempts ?? 0
         return switch answer {
         case .accepted: DeviceDelivery(state: .accepted, attempts: attempts + 1)
@@ -78,7 +85,12 @@ package struct RunResult: Sendable, Equatable {
         case .dead(let reason, _), .rejected(let reason):
             earlier?.state == .unknown
                 ? DeviceDelivery(state: .unknown, attempts: max(attempts + 1, limit), reason: reason)
-                : DeviceDelivery(state: .dead, attempts: attempts + 1, reason: reason)
+                : DeviceDelivery(
+                    state: .dead,
+                    attempts: attempts + 1,
+                    reason: reason,
+                    goneBefore: answer.goneBefore(began: began)
+                )
         case .retry(let reason, _):
             DeviceDelivery(
                 state: earlier?.state == .unknown ? .unknown : .retry,
@@ -104,6 +116,12 @@ extension DeviceDelivery {
 }
 
 extension SendResult {
+    /// Tokens registered before this moment are gone; `nil` when the answer does not say that.
+    fileprivate func goneBefore(began: Timestamp) -> Timestamp? {
+        guard case .dead(_, let moment) = self else { return nil }
+        return moment ?? began
+    }
+
     /// The waiting time the provider asked for.
     package var retryAfter: Duration? {
         switch self {

@@ -2,7 +2,8 @@ import Kernel
 package import Notifications
 import PostgresClient
 
-/// The JSON of `notification_messages.deliveries`: device row id → `{"s": state, "n": attempts, "r": reason}`.
+/// The JSON of `notification_messages.deliveries`: device row id → `{"s": state, "n": attempts, "r": reason, "g": gone before}`, the moment in
+/// milliseconds.
 package enum DeliveriesJSON {
     package static func encode(_ deliveries: [Int64: DeviceDelivery]) -> String {
         var writer = JSONWriter(capacity: 64)
@@ -13,6 +14,7 @@ package enum DeliveriesJSON {
                     writer.member("s", delivery.state.rawValue)
                     writer.member("n", delivery.attempts)
                     writer.member("r", optional: delivery.reason)
+                    if let moment = delivery.goneBefore { writer.member("g", moment.milliseconds) }
                 }
             }
         }
@@ -29,7 +31,8 @@ package enum DeliveriesJSON {
             deliveries[device] = DeviceDelivery(
                 state: state,
                 attempts: Int(attempts),
-                reason: member.value["r"]?.stringValue
+                reason: member.value["r"]?.stringValue,
+                goneBefore: member.value["g"]?.integerValue.map { Timestamp(milliseconds: $0) }
             )
         }
         return deliveries

@@ -76,7 +76,8 @@ package struct MessageStore: Sendable {
     }
 
     /// Inserts new rows. Rows named in `reopening` exist as `failed`, or as `pending` without a slot, and become `pending` with
-    /// the week key given here. What devices answered before a message failed is forgotten: they begin anew.
+    /// the week key given here. What devices answered before a message failed is forgotten, and they begin anew: except that one took
+    /// it, may have, or is gone.
     package func write(_ rows: [Row], reopening: Set<MessageID>) async throws(PostgresError) -> [Result] {
         guard !rows.isEmpty else { return [] }
         var results: [MessageID: Result] = [:]
@@ -136,7 +137,10 @@ package struct MessageStore: Sendable {
         """
         UPDATE notification_messages m
         SET status = 'pending', reason = NULL, week_key = r.week_key, cap_open = r.cap_open, updated_at = now(),
-            deliveries = CASE m.status WHEN 'failed' THEN '{}'::jsonb ELSE m.deliveries END
+            deliveries = CASE m.status WHEN 'failed' THEN (
+                SELECT coalesce(jsonb_object_agg(key, value), '{}'::jsonb) FROM jsonb_each(m.deliveries)
+                WHERE value ->> 's' IN ('accepted', 'unknown') OR value ? 'g'
+            ) ELSE m.deliveries END
         FROM unnest(\(rows.map(\.id.bits)), \(rows.map(\.weekKey)), \(rows.map(\.isCapOpen))) AS r(id, week_key, cap_open)
         WHERE m.id = r.id AND m.status IN ('failed', 'pending')
         RETURNING m.id

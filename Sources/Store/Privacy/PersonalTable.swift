@@ -93,6 +93,14 @@ struct PersonalTable: Sendable {
                     "DELETE FROM reminder_weeks WHERE user_id = \(user.rawValue) AND claimed_at < \(before)"
                 }
             ),
+            // Keys of the caps, which are erased too.
+            PersonalTable(
+                name: "slot_debts",
+                exported: nil,
+                erased: { user, before in
+                    "DELETE FROM slot_debts WHERE user_id = \(user.rawValue) AND created_at < \(before)"
+                }
+            ),
             PersonalTable(
                 name: "devices",
                 exported: { user, limit, offset in
