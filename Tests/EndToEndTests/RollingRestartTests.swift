@@ -83,6 +83,11 @@ import Testing
 
             let device = String(repeating: "c0ffee42", count: 8)
             _ = try await fetch.send(FetchRequest(.get, base + "/v1/notifications/device-token/\(device)"))
+            try await refusals(fetch, base)
+            await stage.endWorkers()
+            let gone = try await fetch.send(FetchRequest(.get, base + "/v2/notifications"))
+            #expect(Self.problem(gone) == "502 urn:varsel:problem:no-gateway")
+            #expect(gone.header("retry-after") == "2")
             await fetch.close()
             await plain.close()
             try await nginx.end(SIGTERM)
@@ -92,6 +97,37 @@ import Testing
                 if file == "varsel.log" { #expect(text.contains("/device-token/***")) }
             }
         }
+    }
+
+    /// What nginx answers by itself has the form of the gateway's own problems.
+    private func refusals(_ fetch: HTTPFetch, _ base: String) async throws {
+        let large = [UInt8](repeating: 0x20, count: 70_000)
+        let cases: [(FetchRequest, String)] = [
+            (FetchRequest(.get, base.replacing("/api", with: "/metrics")), "404 urn:varsel:problem:not-found"),
+            (
+                FetchRequest(.post, base + "/v1/notifications", body: large),
+                "413 urn:varsel:problem:body-too-large"
+            ),
+            (
+                FetchRequest(.get, base + "/" + String(repeating: "a", count: 20_000)),
+                "414 urn:varsel:problem:uri-too-long"
+            ),
+            (
+                // Larger than nginx takes in elsewhere, and left to the gateway to judge.
+                FetchRequest(.post, base + "/v1/campaigns/none/list", body: large),
+                "401 urn:varsel:problem:unauthenticated"
+            ),
+        ]
+        for (request, expected) in cases {
+            let answer = try await fetch.send(request)
+            #expect(Self.problem(answer) == expected, "\(request.url.prefix(80))")
+            #expect(answer.header("content-type") == "application/problem+json")
+        }
+    }
+
+    private static func problem(_ answer: FetchResponse) -> String {
+        let type = (try? JSONValue(parsing: answer.body))?["type"]?.stringValue
+        return "\(answer.status) \(type ?? "without a type")"
     }
 
     private static func request(_ number: Int, _ client: Int, _ base: String, _ token: String) -> FetchRequest {

@@ -242,6 +242,47 @@ import Testing
         }
     }
 
+    @Test func `what carries a user's id as its account token is the user's while nobody is linked to it (P6)`()
+        async throws
+    {
+        let (owner, other) = ("6F9619FF-8B86-4011-B42D-00C04FC964FF", "somebody-else")
+        try await LiveGateway.run { live in
+            let rows: [(id: String, user: String?, token: String?)] = [
+                ("unlinked", nil, owner.lowercased()), ("linked", owner, nil), ("sold", other, owner.lowercased()),
+                ("foreign", nil, "00000000-0000-4000-8000-000000000000"), ("nobody", nil, nil),
+            ]
+            for row in rows {
+                _ = try await live.database.pool.query(
+                    """
+                    INSERT INTO subscriptions (environment, original_transaction_id, user_id, app_account_token, created_at)
+                    VALUES ('production', \(row.id), \(row.user), \(row.token.flatMap { UUIDBits($0) }), now() - interval '1 hour')
+                    """
+                )
+            }
+            for row in rows + [("held", nil, owner.lowercased())] {
+                let transaction: JSONValue = row.token.map { ["appAccountToken": .string($0)] } ?? [:]
+                _ = try await live.database.pool.query(
+                    """
+                    INSERT INTO app_store_notifications (environment, notification_uuid, notification_type,
+                        original_transaction_id, signed_at, facts, signed_payload, received_at)
+                    SELECT 'production', gen_random_uuid(), 'EXPIRED', \(row.id), moment,
+                        jsonb_build_object('transaction', \(transaction)), '', moment
+                    FROM (SELECT now() - interval '1 hour' AS moment) AS given
+                    """
+                )
+            }
+            let told = try await live.fixture.service(.get, "/api/v1/users/\(owner)/export").data["tables"]
+            #expect(told?["app_store_notifications"]?.arrayValue?.count == 3)
+            #expect(told?["subscriptions"]?.arrayValue?.count == 2)
+            #expect(try await live.fixture.service(.delete, "/api/v1/users/\(owner)").status == 202)
+            let left: SQL = "SELECT original_transaction_id AS line FROM"
+            #expect(try await live.lines("\(left) subscriptions ORDER BY 1") == ["foreign", "nobody", "sold"])
+            #expect(
+                try await live.lines("\(left) app_store_notifications ORDER BY 1") == ["foreign", "nobody", "sold"]
+            )
+        }
+    }
+
     @Test func `who may not erase may not look either, and only a user id is taken`() async throws {
         let fixture = try GatewayFixture()
         for (method, path) in [(HTTPMethod.get, "/api/v1/users/u1/export"), (.delete, "/api/v1/users/u1")] {

@@ -110,6 +110,39 @@ private final class Issuer: Sendable {
         #expect(issuer.fetches == 2)
     }
 
+    @Test func `an unknown key is nobody's fault while the issuer cannot be asked: 503, not 401 (G7)`() async throws {
+        let (known, fresh) = (try TestJWK.ec("known"), try TestJWK.ec("fresh"))
+        let issuer = Issuer()
+        issuer.publish([known.json])
+        let fixture = try GatewayFixture(fetchKeys: issuer.fetch)
+        #expect(try await status(known, fixture) == 200)
+        issuer.breakDown()
+        fixture.clock.advance(by: .seconds(31))
+        // The one that asked the issuer, and the ones within the pause.
+        let answers = [
+            try await status(fresh, fixture), try await status(fresh, fixture), try await status(known, fixture),
+        ]
+        #expect(answers == [503, 503, 200])
+        issuer.publish([known.json, fresh.json])
+        fixture.clock.advance(by: .seconds(31))
+        #expect(try await status(fresh, fixture) == 200)
+    }
+
+    @Test(arguments: [
+        (HTTPMethod.get, "/api/v2/notifications"), (.post, "/api/v1/notifications"), (.post, "/api/v1/activities"),
+    ])
+    func `a refused token counts once, however often a request is judged (A3)`(method: HTTPMethod, path: String)
+        async throws
+    {
+        let fixture = try GatewayFixture()
+        let key = try TestJWK.ec("k1")
+        let answer = try await fixture.send(method, path, bearer: token(key, fixture))
+        #expect(answer.status == 401)
+        let counts = fixture.telemetry.metrics.render().split(separator: "\n")
+            .filter { $0.hasPrefix("gateway_access_tokens_refused_total{") && !$0.hasSuffix(" 0") }
+        #expect(counts == ["gateway_access_tokens_refused_total{reason=\"signature\"} 1"])
+    }
+
     @Test(arguments: [
         #""jku":"https://evil.example/keys""#, #""x5u":"https://evil.example/c""#, #""jwk":{"kty":"EC"}"#,
         #""x5c":["MIIB"]"#,
@@ -162,7 +195,7 @@ private final class Issuer: Sendable {
         issuer.state.withLock { $0.answer = .success(text) }
         fixture.clock.advance(by: .seconds(61))
         let stranger = try TestJWK.ec("stranger")
-        #expect(try await status(stranger, fixture) == 401)
+        #expect(try await status(stranger, fixture) == 503)
         #expect(issuer.fetches == 2)
         #expect(try await status(key, fixture) == 200)
     }

@@ -100,7 +100,7 @@ struct ActivityStoreTests {
                 "INSERT INTO user_notification_preferences (user_id, timezone) VALUES ('u', 'Europe/Oslo')"
             )
             _ = try await database.pool.query("UPDATE user_activity SET timezone = 'Asia/Tokyo'")
-            let maintenance = Maintenance(pool: database.pool, messageMonths: 13, eventMonths: 6)
+            let maintenance = Maintenance(pool: database.pool)
             #expect(try await maintenance.run().zonesMended == 1)
             #expect(try await zones(database) == ["u": "Europe/Oslo"])
         }

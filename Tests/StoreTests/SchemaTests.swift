@@ -90,10 +90,29 @@ struct SchemaTests {
                     ('s', 'u', 'e', 'bb', 'production', 'app', now() - interval '47 hours')
                 """
             )
+            _ = try await database.pool.query(
+                """
+                INSERT INTO app_store_notifications (environment, notification_uuid, notification_type, signed_at, facts,
+                    signed_payload, state, received_at)
+                SELECT 'production', gen_random_uuid(), 'TEST', moment, '{}', '', state, moment
+                FROM (SELECT now() - make_interval(months => months) AS moment, state
+                    FROM (VALUES (14, 'done'), (14, 'unlinked'), (14, 'received'), (12, 'done')) AS v(months, state)) AS given
+                """
+            )
+            _ = try await database.pool.query(
+                """
+                INSERT INTO subscription_links (environment, original_transaction_id, user_id, transaction, state, received_at)
+                VALUES ('production', '1', 'u', '{}', 'done', now() - interval '14 months'),
+                    ('production', '2', 'u', '{}', 'received', now() - interval '14 months'),
+                    ('production', '3', 'u', '{}', 'done', now())
+                """
+            )
             _ = try await database.pool.query("DELETE FROM time_zones WHERE name = 'Europe/Oslo'")
-            let report = try await Maintenance(pool: database.pool, messageMonths: 13, eventMonths: 6).run()
+            let report = try await Maintenance(pool: database.pool).run()
             #expect(report.cancellationsRemoved == 1)
             #expect(report.liveActivitySessionsRemoved == 1)
+            #expect(report.appStoreNotificationsRemoved == 2, "what is not settled stays")
+            #expect(report.subscriptionLinksRemoved == 1)
             #expect(report.timeZonesAdded == 1)
             #expect(report.partitionsMade == 1)
             #expect(report.partitionsDropped == [old])

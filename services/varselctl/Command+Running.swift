@@ -34,9 +34,11 @@ extension Command {
         let reader = ConfigReader(environment: environment)
         let messages = reader.int("MESSAGE_RETENTION_MONTHS", default: 13, in: 1...120)
         let events = reader.int("EVENT_RETENTION_MONTHS", default: 6, in: 1...120)
+        let appStore = reader.int("APP_STORE_RETENTION_MONTHS", default: 13, in: 1...120)
         try reader.finish()
+        let retention = Maintenance.Retention(messageMonths: messages, eventMonths: events, appStoreMonths: appStore)
         try await withDatabase(environment) { pool in
-            let report = try await Maintenance(pool: pool, messageMonths: messages, eventMonths: events).run()
+            let report = try await Maintenance(pool: pool, retention: retention).run()
             Terminal.say(
                 """
                 partitions made: \(report.partitionsMade)
@@ -45,7 +47,10 @@ extension Command {
                 idempotency keys removed: \(report.idempotencyKeysRemoved)
                 cancellations removed: \(report.cancellationsRemoved)
                 schedules removed: \(report.schedulesRemoved)
+                live-activity sessions removed: \(report.liveActivitySessionsRemoved)
                 old reminder weeks removed: \(report.reminderWeeksRemoved)
+                App Store notifications removed: \(report.appStoreNotificationsRemoved)
+                subscription links removed: \(report.subscriptionLinksRemoved)
                 """
             )
         }

@@ -36,8 +36,9 @@ enum Command: Equatable {
           varselctl queue retry-failed             let all failed jobs run again
           varselctl help                           this text
 
-        Settings come from the environment: DATABASE_URL, for maintain MESSAGE_RETENTION_MONTHS and
-        EVENT_RETENTION_MONTHS, for caps REDIS_URL and CAPS_REDIS_URL, and for queue REDIS_URL, QUEUE_PREFIX and QUEUE_NAME.
+        Settings come from the environment: DATABASE_URL, for maintain MESSAGE_RETENTION_MONTHS,
+        EVENT_RETENTION_MONTHS and APP_STORE_RETENTION_MONTHS, for caps REDIS_URL and CAPS_REDIS_URL, and for queue REDIS_URL,
+        QUEUE_PREFIX and QUEUE_NAME.
         """
 
     init(parsing arguments: [String]) throws(UsageError) {

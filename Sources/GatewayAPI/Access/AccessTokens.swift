@@ -20,7 +20,7 @@ package final class AccessTokens: Sendable {
     /// What a token turned out to be.
     enum Verdict: Equatable {
         case user(UserID)
-        case refused
+        case refused(JWTError.Code)
         /// Names a key that is not known; the issuer may have published it since.
         case unknownKey
         /// There are no keys to judge it with.
@@ -66,7 +66,7 @@ package final class AccessTokens: Sendable {
     /// The user whom the token belongs to. Where it names an unknown key, the issuer is asked for its keys, if that was not done a
     /// moment ago.
     /// - Returns: `nil` for any token that is not acceptable; why is counted and logged, and never told.
-    /// - Throws: `Unavailable` when there are no keys to judge it with.
+    /// - Throws: `Unavailable` when there are no keys to judge it with, or it names an unknown one and the issuer cannot be asked.
     package func user(of token: String) async throws(Unavailable) -> UserID? {
         var verdict = verdict(on: token)
         if keys.arePublished, verdict == .unknownKey || verdict == .noKeys, await keys.refresh() {
@@ -74,10 +74,24 @@ package final class AccessTokens: Sendable {
         }
         switch verdict {
         case .user(let user): return user
-        case .refused, .unknownKey: return nil
+        case .refused(let code):
+            count(code)
+            return nil
+        case .unknownKey:
+            if keys.areUncertain {
+                throw Unavailable(
+                    dependency: "jwks",
+                    reason: "the issuer was not reached, and may have published the key"
+                )
+            }
+            count(.unknownKey)
+            return nil
         case .noKeys: throw Unavailable(dependency: "jwks", reason: "the issuer's keys were never had, or are too old")
         }
     }
+
+    /// Notes that a caller was turned away. Judging counts nothing, because one request may be judged several times.
+    func count(_ reason: JWTError.Code) { refused[reason]?.increment() }
 
     /// Judges a token by the keys at hand.
     func verdict(on token: String) -> Verdict {
@@ -91,17 +105,13 @@ package final class AccessTokens: Sendable {
         misses.increment()
         do {
             let claims = try current.verifier.verify(token, now: now)
-            guard let user = UserID(claims.subject) else {
-                refused[.subject]?.increment()
-                return .refused
-            }
+            guard let user = UserID(claims.subject) else { return .refused(.subject) }
             let end = min(claims.expiresAt, now + .seconds(60))
             remember(digest, Entry(user: user, validUntil: end, generation: current.generation))
             return .user(user)
         } catch {
-            refused[error.code]?.increment()
             logger.debug("access token refused", ["reason": .string(error.description)])
-            return error.code == .unknownKey && keys.arePublished ? .unknownKey : .refused
+            return error.code == .unknownKey && keys.arePublished ? .unknownKey : .refused(error.code)
         }
     }
 

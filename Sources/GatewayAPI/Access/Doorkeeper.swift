@@ -40,6 +40,7 @@ package struct Doorkeeper: Sendable {
             return .service(try service(bearer, scope: scope))
         case .userOrService(let scope):
             if let user = try await user(bearer) { return .user(user) }
+            guard Self.token(bearer) == nil else { throw Problem.invalidToken }
             return .service(try service(bearer, scope: scope))
         case .developer:
             try checkDeveloper(headers)
@@ -56,13 +57,17 @@ package struct Doorkeeper: Sendable {
         switch access {
         case .optionalUser: break
         case .user:
-            if verdict(bearer) == .refused { throw bearer == .absent ? .unauthenticated : .invalidToken }
+            guard Self.token(bearer) != nil else { throw bearer == .absent ? .unauthenticated : .invalidToken }
+            try checkToken(bearer)
         case .service(let scope): _ = try service(bearer, scope: scope)
         case .userOrService(let scope):
-            if verdict(bearer) == .refused { _ = try service(bearer, scope: scope) }
+            switch verdict(bearer) {
+            case .user, .unknownKey, .noKeys: break
+            case .refused, nil: _ = try service(bearer, scope: scope)
+            }
         case .developer:
             try checkDeveloper(headers)
-            if bearer != .absent, verdict(bearer) == .refused { throw .invalidToken }
+            if bearer != .absent { try checkToken(bearer) }
         }
     }
 
@@ -84,14 +89,30 @@ package struct Doorkeeper: Sendable {
         return try await tokens.user(of: token)
     }
 
-    private func verdict(_ bearer: BearerHeader) -> AccessTokens.Verdict {
-        Self.token(bearer).map { tokens.verdict(on: $0) } ?? .refused
+    /// `nil` for what is no access token.
+    private func verdict(_ bearer: BearerHeader) -> AccessTokens.Verdict? {
+        Self.token(bearer).map { tokens.verdict(on: $0) }
+    }
+
+    /// Turns away what is refused whatever the issuer may have published since.
+    private func checkToken(_ bearer: BearerHeader) throws(Problem) {
+        switch verdict(bearer) {
+        case .user, .unknownKey, .noKeys: break
+        case .refused(let code):
+            tokens.count(code)
+            throw .invalidToken
+        case nil: throw .invalidToken
+        }
     }
 
     private func service(_ bearer: BearerHeader, scope: Scope) throws(Problem) -> ServiceCredential {
         guard case .token(let token) = bearer else { throw bearer == .absent ? .unauthenticated : .invalidToken }
         guard let credential = services.credentials.credential(of: token, now: clock.now) else {
-            if case .user = verdict(bearer) { throw .insufficientScope(scope) }
+            switch verdict(bearer) {
+            case .user: throw .insufficientScope(scope)
+            case .refused(let code): tokens.count(code)
+            case .unknownKey, .noKeys, nil: break
+            }
             throw .invalidToken
         }
         guard credential.scopes.contains(scope) else { throw .insufficientScope(scope) }

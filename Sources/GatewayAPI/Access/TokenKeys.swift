@@ -46,6 +46,7 @@ package final class TokenKeys: Sendable {
         var renewAt: Timestamp?
         var unusableAt: Timestamp?
         var lastAttempt: Timestamp?
+        var hasFailed = false
         var fetch: Task<Bool, Never>?
     }
 
@@ -92,6 +93,9 @@ package final class TokenKeys: Sendable {
         }
     }
 
+    /// Whether the issuer did not answer when it was asked last: what it publishes now is not known.
+    var areUncertain: Bool { state.withLock { $0.hasFailed } }
+
     /// Whether there are keys to verify with, for readiness.
     package var areUsable: Bool { current(now: clock.now) != nil }
 
@@ -132,7 +136,10 @@ package final class TokenKeys: Sendable {
         } catch {
             logger.warning("published keys not had", ["error": .error(error)])
         }
-        state.withLock { $0.fetch = nil }
+        state.withLock { state in
+            state.fetch = nil
+            state.hasFailed = outcome == "failed"
+        }
         metrics.counter(
             "gateway_jwks_refresh_total",
             help: "Attempts to get the issuer's published keys, by outcome.",

@@ -12,24 +12,35 @@ package struct Maintenance: Sendable {
         package var schedulesRemoved = 0
         package var liveActivitySessionsRemoved = 0
         package var reminderWeeksRemoved = 0
+        package var appStoreNotificationsRemoved = 0
+        package var subscriptionLinksRemoved = 0
         package var zonesMended = 0
         package var timeZonesAdded = 0
+    }
+
+    /// How long rows are kept, in whole months beside the running one.
+    package struct Retention: Sendable {
+        package var messageMonths: Int
+        package var eventMonths: Int
+        /// What the App Store and users with a transaction handed in, counted from the day it came.
+        package var appStoreMonths: Int
+
+        package init(messageMonths: Int = 13, eventMonths: Int = 6, appStoreMonths: Int = 13) {
+            self.messageMonths = messageMonths
+            self.eventMonths = eventMonths
+            self.appStoreMonths = appStoreMonths
+        }
     }
 
     /// How many months of partitions lie ready.
     private static let monthsAhead = 4
 
     private let pool: PostgresPool
-    private let messageMonths: Int
-    private let eventMonths: Int
+    private let retention: Retention
 
-    /// - Parameters:
-    ///   - messageMonths: whole months of messages that are kept beside the running one.
-    ///   - eventMonths: the same for events.
-    package init(pool: PostgresPool, messageMonths: Int, eventMonths: Int) {
+    package init(pool: PostgresPool, retention: Retention = Retention()) {
         self.pool = pool
-        self.messageMonths = messageMonths
-        self.eventMonths = eventMonths
+        self.retention = retention
     }
 
     package func run() async throws -> Report {
@@ -38,8 +49,8 @@ package struct Maintenance: Sendable {
             "SELECT varsel_ensure_partitions(\(unescaped: String(Self.monthsAhead))) AS made"
         )
         report.partitionsMade = try made.first?.int("made") ?? 0
-        report.partitionsDropped += try await drop("notification_messages", keeping: messageMonths)
-        report.partitionsDropped += try await drop("notification_events", keeping: eventMonths)
+        report.partitionsDropped += try await drop("notification_messages", keeping: retention.messageMonths)
+        report.partitionsDropped += try await drop("notification_events", keeping: retention.eventMonths)
         report.anonymousDevicesRemoved = try await pool.query(
             "DELETE FROM devices WHERE user_id IS NULL AND registered_at < now() - interval '30 days'"
         ).affected
@@ -59,6 +70,19 @@ package struct Maintenance: Sendable {
             "DELETE FROM live_activity_sessions WHERE registered_at < now() - interval '2 days'"
         ).affected
         report.reminderWeeksRemoved = try await pool.query(ReminderSQL.removeOld).affected
+        // Apple repeats a notification for days; what is not settled yet is kept whatever its age.
+        report.appStoreNotificationsRemoved = try await pool.query(
+            """
+            DELETE FROM app_store_notifications
+            WHERE state <> 'received' AND received_at < now() - make_interval(months => \(retention.appStoreMonths)::int)
+            """
+        ).affected
+        report.subscriptionLinksRemoved = try await pool.query(
+            """
+            DELETE FROM subscription_links
+            WHERE state <> 'received' AND received_at < now() - make_interval(months => \(retention.appStoreMonths)::int)
+            """
+        ).affected
         report.zonesMended = try await pool.query(ActivityStore.mendZones).affected
         report.timeZonesAdded = try await TimeZoneStore(pool: pool).refresh()
         return report
