@@ -224,6 +224,29 @@ struct AppStoreRoutesTests {
         }
     }
 
+    @Test func `a notice about a period has one id on whatever day it is asked for (P7)`() async throws {
+        try await AppStoreGateway.run { store in
+            let clock = store.fixture.clock
+            let start = clock.now
+            for event in ["subscription_expiring", "renewal_failed"] {
+                let end = start + .seconds(25 * 86_400)
+                let body: JSONValue = ["userId": "u1", "event": .string(event), "periodEnd": .string(end.rfc3339)]
+                var ids: Set<String> = []
+                for day in [0, 1, 5, 6, 25, 40] {
+                    clock.advance(by: start + .seconds(day * 86_400) - clock.now)
+                    let answer = try await store.fixture.service(.post, Self.events, body)
+                    #expect(answer.status == 202, "\(event) on day \(day)")
+                    if let id = answer.data["messageId"]?.stringValue { ids.insert(id) }
+                }
+                #expect(ids.count == 1, "\(event)")
+                clock.advance(by: start - .seconds(6 * 86_400) - clock.now)
+                let early = try await store.fixture.service(.post, Self.events, body)
+                #expect(early.status == 422 && early.json["pointer"] == "/periodEnd")
+                clock.advance(by: start - clock.now)
+            }
+        }
+    }
+
     @Test func `events without a period are told apart by their idempotency key (P7)`() async throws {
         try await AppStoreGateway.run { store in
             let body: JSONValue = ["userId": "u1", "event": "subscription_expired"]

@@ -10,7 +10,7 @@ import Synchronization
 final class MemoryPorts: Sendable {
     struct State {
         var registrations: [(device: DeviceRegistration, user: UserID?)] = []
-        var removed: [(token: String, user: UserID)] = []
+        var removed: [(token: String, provider: PushProvider, user: UserID)] = []
         var items: [UserID: [InboxItem]] = [:]
         var preferences: [UserID: UserPreferences] = [:]
         var orders: [NotificationOrder] = []
@@ -19,6 +19,8 @@ final class MemoryPorts: Sendable {
         /// What the queue says to a try to take something back; `nil` for what it finds among the orders.
         var withdrawal: WithdrawnNotification?
         var begun: Set<MessageID> = []
+        /// The id that another request gives to what is scheduled, between being read and being taken.
+        var movedMeanwhile: MessageID?
         var calledBack: [(ids: [MessageID], reason: String, event: DeliveryEvent?)] = []
         var records: [String: (fingerprint: String, ids: [MessageID], answer: RecordedAnswer?, isFree: Bool)] = [:]
         var stories: [MessageStory] = []
@@ -63,7 +65,7 @@ extension MemoryPorts: DeviceDirectory {
 
     func unregister(token: String, provider: PushProvider, of user: UserID) async throws {
         try check()
-        state.withLock { $0.removed.append((token, user)) }
+        state.withLock { $0.removed.append((token, provider, user)) }
     }
 }
 
@@ -148,6 +150,7 @@ extension MemoryPorts {
         try check()
         return state.withLock { state in
             if let withdrawal = state.withdrawal { return withdrawal }
+            state.moveMeanwhile(ids)
             guard let index = state.orders.firstIndex(where: { ids.contains($0.messageID) }) else { return .missing }
             return .done(state.orders.remove(at: index).messageID)
         }
@@ -157,12 +160,25 @@ extension MemoryPorts {
         try check()
         return state.withLock { state in
             if let withdrawal = state.withdrawal { return withdrawal }
+            state.moveMeanwhile(ids)
             guard let index = state.orders.firstIndex(where: { ids.contains($0.messageID) }) else { return .missing }
             let old = state.orders[index].messageID
             state.orders[index].messageID = newID
             state.orders[index].scheduledFor = due
             return .done(old)
         }
+    }
+}
+
+extension MemoryPorts.State {
+    /// Does what another request to move does.
+    fileprivate mutating func moveMeanwhile(_ ids: [MessageID]) {
+        guard let newID = movedMeanwhile, let order = orders.firstIndex(where: { ids.contains($0.messageID) }),
+            let book = schedules.firstIndex(where: { !$0.schedule.ids.filter(ids.contains).isEmpty })
+        else { return }
+        movedMeanwhile = nil
+        orders[order].messageID = newID
+        schedules[book].schedule.ids.insert(newID, at: 0)
     }
 }
 

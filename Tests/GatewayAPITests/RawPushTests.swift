@@ -129,6 +129,18 @@ import Testing
         }
     }
 
+    @Test func `a key whose push was refused stands for that body alone (G10)`() async throws {
+        try await DirectStage.run { stage in
+            let wrong: JSONValue = ["userId": "u1", "type": "alert"]
+            for _ in 0..<2 {
+                #expect(try await stage.fixture.service(.post, Self.path, wrong, key: "k").status == 422)
+            }
+            let right: JSONValue = ["userId": "u1", "type": "background"]
+            let other = try await stage.fixture.service(.post, Self.path, right, key: "k")
+            #expect(other.slug == "idempotency-key-reused")
+        }
+    }
+
     @Test func `an account that Apple refuses is answered 503, and the same key sends once it is mended`() async throws
     {
         try await DirectStage.run { stage in

@@ -1,9 +1,12 @@
 import GatewayAPI
 import HTTPServer
+import JobQueue
 import Kernel
 import Notifications
 import PostgresClient
+import RedisClient
 import Synchronization
+import TestSupport
 import Testing
 
 /// Calling back and moving what was handed in with a time ahead (G10).
@@ -53,6 +56,25 @@ import Testing
         #expect(order.messageID.instant == Timestamp(rfc3339: due))
         #expect(try await fixture.service(.delete, "\(Self.base)/\(first)/schedule").status == 204)
         #expect(fixture.memory.orders.isEmpty)
+    }
+
+    @Test func `a request that another one's move got ahead of finds the notification under its new id (G10)`()
+        async throws
+    {
+        for method in [HTTPMethod.delete, .patch] {
+            let fixture = try GatewayFixture()
+            let first = try await schedule(fixture)
+            let raced = MessageID(at: fixture.clock.now + .seconds(7200), entropy: [7])
+            fixture.memory.state.withLock { $0.movedMeanwhile = raced }
+            let due: JSONValue = ["scheduledFor": .string((fixture.clock.now + .seconds(9000)).rfc3339)]
+            let path = "\(Self.base)/\(first)/schedule"
+            let answer = try await fixture.service(method, path, method == .patch ? due : nil)
+            #expect(answer.status == (method == .patch ? 200 : 204))
+            let left = fixture.memory.orders.map(\.messageID.description)
+            #expect(left == (method == .patch ? [answer.data["messageId"]?.stringValue ?? "none"] : []))
+            let calledBack = fixture.memory.state.withLock { $0.calledBack.last?.ids.contains(raced) }
+            #expect(calledBack == true)
+        }
     }
 
     @Test(arguments: [
@@ -111,6 +133,22 @@ import Testing
         )
         #expect(answer.status == 422)
         #expect(answer.json["pointer"]?.stringValue == pointer)
+    }
+
+    @Test func `what was moved, and is gone without a trace, can be called back (G10)`() async throws {
+        try await LiveGateway.run { live in
+            let id = try await schedule(live.fixture)
+            let path = "\(Self.base)/\(id)/schedule"
+            let due: JSONValue = ["scheduledFor": .string((live.fixture.clock.now + .seconds(7200)).rfc3339)]
+            let moved = try await live.fixture.service(.patch, path, due)
+            let newID = try #require(moved.data["messageId"]?.stringValue)
+            // A request took the job out, and got no further.
+            let redis = live.redis.client
+            _ = try await redis.send(RedisCommand(["ZREM", .string("\(live.queue.keyPrefix)delayed"), .string(newID)]))
+            _ = try await redis.send(RedisCommand(["DEL", .string("\(live.queue.keyPrefix)\(newID)")]))
+            #expect(try await live.jobs() == 0)
+            #expect(try await live.fixture.service(.delete, path).status == 204)
+        }
     }
 
     @Test func `over real servers the job goes and stays away, and its story tells so (G10, E8)`() async throws {

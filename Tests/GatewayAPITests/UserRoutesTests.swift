@@ -10,7 +10,10 @@ import Testing
 @Suite struct UserRoutesTests {
     private func item(_ number: Int, _ fixture: GatewayFixture) -> InboxItem {
         InboxItem(
-            id: MessageID(at: fixture.clock.now, entropy: [UInt8](repeating: UInt8(number), count: 10)),
+            id: MessageID(
+                at: fixture.clock.now,
+                entropy: [UInt8](repeating: UInt8(truncatingIfNeeded: number), count: 10)
+            ),
             category: "reminder",
             title: "T\(number)",
             body: "B",
@@ -44,6 +47,16 @@ import Testing
             names == ["id", "category", "title", "body", "deeplinkUrl", "metadata", "isRead", "readAt", "createdAt"]
         )
         #expect(try await fixture.user(.get, "/api/v2/notifications", as: "u2").data["list"] == [])
+    }
+
+    @Test func `the last page that may be asked for has no next (G4)`() async throws {
+        let fixture = try GatewayFixture()
+        _ = try fill(fixture, 10_001)
+        let last = try await fixture.user(.get, "/api/v2/notifications?page=100&limit=100")
+        #expect(last.data["pagination"]?["totalPages"] == 101)
+        #expect(last.data["pagination"]?["hasNext"] == false)
+        let before = try await fixture.user(.get, "/api/v2/notifications?page=99&limit=100")
+        #expect(before.data["pagination"]?["hasNext"] == true)
     }
 
     @Test(arguments: ["page=0", "page=x", "limit=0", "limit=101", "page=101&limit=100", "page=-1", "limit=1e1"])

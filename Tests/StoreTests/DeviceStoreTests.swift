@@ -154,6 +154,18 @@ struct DeviceStoreTests {
         }
     }
 
+    @Test func `nobody's row is taken over by its token although the user has a device of that name (G1)`() async throws
+    {
+        try await withMigratedDatabase { database in
+            let alice = try #require(alice)
+            let store = DeviceStore(pool: database.pool)
+            try await store.register(device("aa"), for: alice)
+            try await store.registerAnonymously(device("bb"))
+            try await store.register(device("bb", id: nil), for: alice)
+            #expect(try await rows(database) == ["alice:-:bb", "alice:iPhone15,2:aa"])
+        }
+    }
+
     @Test func `only the caller's own token is removed (G2)`() async throws {
         try await withMigratedDatabase { database in
             let (alice, bob) = (try #require(alice), try #require(bob))

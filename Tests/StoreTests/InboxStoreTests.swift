@@ -78,6 +78,23 @@ struct InboxStoreTests {
         }
     }
 
+    @Test func `a message whose id carries an instant to come is in the inbox like any other (G4, P6)`() async throws {
+        try await withMigratedDatabase { database in
+            let user = try #require(UserID("u"))
+            _ = try await fill(database, user: "u", statuses: [.sent])
+            _ = try await database.pool.query(
+                "UPDATE notification_messages SET id = \(MessageID(at: SystemWallClock().now + .seconds(26 * 86_400), entropy: [1]).bits)"
+            )
+            let store = InboxStore(pool: database.pool)
+            let (items, total) = try await store.page(of: user, limit: 2, offset: 0)
+            #expect(items.count == 1 && total == 1)
+            #expect(try await store.unreadCount(of: user) == 1)
+            #expect(try await store.markAllRead(of: user) == 1)
+            let stories = try await StoryStore(pool: database.pool).stories(of: user, limit: 5)
+            #expect(stories.count == 1)
+        }
+    }
+
     @Test func `a page reads none of the partitions that lie ready for coming months (O3)`() async throws {
         try await withMigratedDatabase { database in
             let user = try #require(UserID("u"))

@@ -51,8 +51,10 @@ struct DeviceTokenRoutes: Sendable {
 
     private func unregister(_ request: HTTPRequest, _ caller: Caller) async throws -> HTTPResponse {
         guard case .user(let user) = caller, let given = request.parameters["token"] else { return .noContent }
-        let provider = PushToken.provider(of: given)
-        try await devices.unregister(token: PushToken.normalised(given, provider), provider: provider, of: user)
+        // A token may have been registered under a provider that its looks do not tell.
+        for provider in PushProvider.allCases where provider == .fcm || PushToken.provider(of: given) == provider {
+            try await devices.unregister(token: PushToken.normalised(given, provider), provider: provider, of: user)
+        }
         return .noContent
     }
 }

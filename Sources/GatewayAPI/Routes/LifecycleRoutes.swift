@@ -28,8 +28,8 @@ struct LifecycleRoutes: Sendable {
         let key = try IdempotencyKey(request.headers)
         let body = try request.json()
         return try await idempotency.run(request, body, credential, key, dues: [nil]) { ids in
-            let order = try Self.read(body)
             let moment = clock.now
+            let order = try Self.read(body, now: moment)
             let audience = try await ports.audience.audience(of: order.user, at: order.subject.periodEnd)
             // Without a period there is nothing to tell one event from the next by, except the request itself.
             let id =
@@ -52,7 +52,7 @@ struct LifecycleRoutes: Sendable {
         let subject: LifecycleNotices.Subject
     }
 
-    private static func read(_ value: JSONValue) throws(Problem) -> Order {
+    private static func read(_ value: JSONValue, now: Timestamp) throws(Problem) -> Order {
         var body = try BodyReader(value)
         let user = body.requiredText("userId", limit: 128).flatMap { UserID($0) }
         if user == nil, body.faults.isEmpty { body.report("userId", "must be \(UserID.rule)") }
@@ -65,8 +65,10 @@ struct LifecycleRoutes: Sendable {
         if let id = subject.originalTransactionID, !id.utf8.allSatisfy(isHandle) || id.isEmpty {
             body.report("originalTransactionId", "must be 1 to 60 characters of A-Z a-z 0-9 . _ -")
         }
-        if event == .subscriptionExpiring, subject.periodEnd == nil {
-            body.report("periodEnd", "is missing: \(LifecycleEvent.subscriptionExpiring.rawValue) says when")
+        if body.faults.isEmpty, let event,
+            let fault = LifecycleNotices.fault(of: subject.periodEnd, for: event, at: now)
+        {
+            body.report("periodEnd", fault)
         }
         try body.finish()
         guard let user, let event else { throw .unacceptable([]) }

@@ -43,10 +43,10 @@ struct LiveActivityRoutes: Sendable {
         let key = try IdempotencyKey(request.headers)
         let body = try request.json()
         guard let stream = request.parameters["streamId"].flatMap({ StreamID($0) }) else {
-            throw Problem.noSuchPath
+            throw Problem.badPathParameter("streamId", "must be \(StreamID.rule)")
         }
-        let order = try LiveActivityOrder(reading: body, event: event, now: clock.now)
         return try await idempotency.run(request, body, credential, key, dues: [nil]) { ids in
+            let order = try LiveActivityOrder(reading: body, event: event, now: clock.now)
             guard let id = ids.first else { throw Problem.idempotencyIncomplete }
             return event == .start
                 ? try await start(order, stream, id) : try await change(order, event, stream, id)

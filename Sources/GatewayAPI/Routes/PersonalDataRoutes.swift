@@ -46,7 +46,7 @@ struct PersonalDataRoutes: Sendable {
 
     private func user(_ request: HTTPRequest) throws(Problem) -> UserID {
         guard let user = request.parameters["id"].flatMap(UserID.init) else {
-            throw .badParameter("id", "must be \(UserID.rule)")
+            throw .badPathParameter("id", "must be \(UserID.rule)")
         }
         return user
     }

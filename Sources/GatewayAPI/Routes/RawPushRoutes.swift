@@ -35,10 +35,10 @@ struct RawPushRoutes: Sendable {
         guard !providers.isEmpty else { throw Problem.apnsNotConfigured }
         let key = try IdempotencyKey(request.headers)
         let body = try request.json()
-        let order = try RawPushOrder(reading: body)
-        // Calls are Apple's alone.
-        guard order.kind == .background || providers.contains(.apns) else { throw Problem.apnsNotConfigured }
         return try await idempotency.run(request, body, credential, key, dues: [nil]) { ids in
+            let order = try RawPushOrder(reading: body)
+            // Calls are Apple's alone.
+            guard order.kind == .background || providers.contains(.apns) else { throw Problem.apnsNotConfigured }
             guard let id = ids.first else { throw Problem.idempotencyIncomplete }
             return try await send(order, id)
         }

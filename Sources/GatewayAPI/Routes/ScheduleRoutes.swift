@@ -26,7 +26,7 @@ struct ScheduleRoutes: Sendable {
                 scope: .notificationsCancel,
                 summary: "Call back a scheduled notification"
             ) { request, credential in
-                try await cancel(try await scheduled(request, credential))
+                try await cancel(try await scheduled(request, credential), credential)
                 return .noContent
             }
             .described(.cancelSchedule),
@@ -37,7 +37,7 @@ struct ScheduleRoutes: Sendable {
                 summary: "Move a scheduled notification to another time"
             ) { request, credential in
                 let due = try due(request)
-                return try await move(try await scheduled(request, credential), to: due)
+                return try await move(try await scheduled(request, credential), credential, to: due)
             }
             .described(.moveSchedule),
         ]
@@ -68,9 +68,12 @@ struct ScheduleRoutes: Sendable {
     }
 
     /// Takes the job out of the queue and leaves word at gate 0, for a job that comes back with an older copy of Redis.
-    private func cancel(_ found: ScheduledNotification) async throws {
+    private func cancel(_ found: ScheduledNotification, _ credential: ServiceCredential) async throws {
         if found.isCancelled { return }
         let taken = try await door.takeBack(found.ids)
+        if taken == .missing, let moved = try await moved(found, credential) {
+            return try await cancel(moved, credential)
+        }
         switch taken {
         case .active: throw Problem.alreadyDelivering
         case .done: break
@@ -91,15 +94,28 @@ struct ScheduleRoutes: Sendable {
         )
     }
 
-    private func move(_ found: ScheduledNotification, to due: Timestamp) async throws -> HTTPResponse {
+    /// The notification under the ids that it has now, `nil` when nobody moved it since it was read. Its job may be gone from under
+    /// the ids that were known because another request gave it a new one.
+    private func moved(_ found: ScheduledNotification, _ credential: ServiceCredential) async throws
+        -> ScheduledNotification?
+    {
+        guard let id = found.ids.last, let now = try await book.schedule(of: id, credential: credential.id),
+            now.ids.count > found.ids.count
+        else { return nil }
+        return now
+    }
+
+    private func move(
+        _ found: ScheduledNotification,
+        _ credential: ServiceCredential,
+        to due: Timestamp
+    ) async throws -> HTTPResponse {
         guard !found.isCancelled, let current = found.ids.first else { throw Problem.alreadyCancelled }
         guard found.ids.count <= Self.mostMoves else { throw Problem.movedTooOften(Self.mostMoves) }
         let newID = ids.next(due: due)
         // First remembered, then moved: a crash in between leaves an id without a job, never a job that nobody can find.
         guard try await book.addMove(of: current, to: newID, due: due) else { throw Problem.alreadyCancelled }
-        guard case .done(let old) = try await door.move(found.ids, to: newID, due: due) else {
-            throw Problem.alreadyDelivering
-        }
+        let old = try await rename(found, credential, to: newID, due: due)
         try await book.callBack(
             [old],
             before: clock.now + Self.grace,
@@ -111,6 +127,27 @@ struct ScheduleRoutes: Sendable {
             "messageId": .string(newID.description), "jobId": .string(newID.description),
             "scheduledFor": .string(due.rfc3339),
         ])
+    }
+
+    /// Gives the job its new id, under whichever of the others it is found.
+    /// - Returns: the id that it had.
+    private func rename(
+        _ found: ScheduledNotification,
+        _ credential: ServiceCredential,
+        to newID: MessageID,
+        due: Timestamp
+    ) async throws -> MessageID {
+        var known = found
+        while true {
+            let outcome = try await door.move(known.ids, to: newID, due: due)
+            if case .done(let old) = outcome { return old }
+            guard outcome == .missing, var moved = try await moved(known, credential) else {
+                throw Problem.alreadyDelivering
+            }
+            moved.ids.removeAll { $0 == newID }
+            guard moved.ids.count > known.ids.count else { throw Problem.alreadyDelivering }
+            known = moved
+        }
     }
 
     private func event(_ found: ScheduledNotification, id: MessageID?, reason: String, movedTo newID: MessageID?)

@@ -37,7 +37,8 @@ struct PageRequest: Equatable {
         let pages = (total + limit - 1) / limit
         return [
             "page": .integer(page), "limit": .integer(limit), "total": .integer(total),
-            "totalPages": .integer(pages), "hasNext": .bool(page < pages),
+            "totalPages": .integer(pages),  // The page after the last one that may be asked for is none.
+            "hasNext": .bool(page < min(pages, Self.maximumReach / limit)),
         ]
     }
 }
@@ -45,11 +46,15 @@ struct PageRequest: Equatable {
 extension Problem {
     /// 422 for a query parameter.
     static func badParameter(_ name: String, _ detail: String) -> Problem {
-        Problem(
-            status: 422,
-            slug: "invalid-parameter",
-            title: "Unprocessable request",
-            detail: "The query parameter \(name) \(detail)."
-        )
+        invalidParameter("The query parameter \(name) \(detail).")
+    }
+
+    /// 422 for a part of the path.
+    static func badPathParameter(_ name: String, _ detail: String) -> Problem {
+        invalidParameter("\(name), in the path, \(detail).")
+    }
+
+    private static func invalidParameter(_ detail: String) -> Problem {
+        Problem(status: 422, slug: "invalid-parameter", title: "Unprocessable request", detail: detail)
     }
 }

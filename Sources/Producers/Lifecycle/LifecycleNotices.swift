@@ -22,7 +22,9 @@ package struct LifecycleNotices: Sendable {
     }
 
     /// Rows of messages lie in months around their id's instant; further away, the day of the event is taken.
-    private static let instantReach = Duration.seconds(20 * 86_400)
+    private static let instantReach = Duration.seconds(26 * 86_400)
+    /// The notice that comes before an end takes its place among the messages of the day when it is told.
+    private static let warning = Duration.seconds(4 * 86_400)
 
     private let catalog: Catalog
     private let tiers: ProductTiers
@@ -47,10 +49,28 @@ package struct LifecycleNotices: Sendable {
         let key = "\(about)\u{0}\(event.rawValue)\u{0}\(period)"
         let day: Int64 = 86_400_000
         var instant = Timestamp(milliseconds: moment.milliseconds / day * day)
-        if let end = subject.periodEnd, end > moment - Self.instantReach, end < moment + Self.instantReach {
-            instant = end
-        }
+        if let end = subject.periodEnd, Self.isNear(end, of: event, at: moment) { instant = Self.instant(event, end) }
         return identity.messageID(kind: "lifecycle", key: key, instant: instant)
+    }
+
+    /// Whether a notice about a period is known by the end of the period alone, whenever it is asked for.
+    package static func isNear(_ end: Timestamp, of event: LifecycleEvent, at moment: Timestamp) -> Bool {
+        let instant = instant(event, end)
+        return instant > moment - instantReach && instant < moment + instantReach
+    }
+
+    private static func instant(_ event: LifecycleEvent, _ end: Timestamp) -> Timestamp {
+        event == .subscriptionExpiring ? end - warning : end
+    }
+
+    /// What is wrong with a period end that a caller gives, `nil` when nothing is.
+    package static func fault(of end: Timestamp?, for event: LifecycleEvent, at moment: Timestamp) -> String? {
+        guard let end else {
+            return event == .subscriptionExpiring ? "is missing: \(event.rawValue) says when" : nil
+        }
+        let days = instantReach.components.seconds / 86_400
+        return isNear(end, of: event, at: moment)
+            ? nil : "must lie within \(days) days of now: a notice is told about the time when it happens"
     }
 
     /// The notice in the user's language. `subscription_expiring` needs the audience's local date of the end.
@@ -104,19 +124,19 @@ package struct LifecycleNotifier: Sendable {
     /// Tells a user about an event: `try await notifier.notifyLifecycleEvent(user, .subscriptionExpired)`.
     ///
     /// A notice with a period end is sent once for it; one without is sent once for the moment.
-    /// - Throws: `FieldProblems` for `subscriptionExpiring` without a period end, which is what it speaks of.
+    /// - Throws: `FieldProblems` for `subscriptionExpiring` without a period end, which is what it speaks of, and for one that is
+    ///   weeks away.
     package func notifyLifecycleEvent(
         _ user: UserID,
         _ event: LifecycleEvent,
         about subject: LifecycleNotices.Subject = .init()
     ) async throws -> EnqueueReceipt {
-        guard event != .subscriptionExpiring || subject.periodEnd != nil else {
-            throw FieldProblems([
-                FieldProblem(pointer: "/periodEnd", reason: "invalid_period", message: "is missing")
-            ])
+        let moment = clock.now
+        if let fault = LifecycleNotices.fault(of: subject.periodEnd, for: event, at: moment) {
+            throw FieldProblems([FieldProblem(pointer: "/periodEnd", reason: "invalid_period", message: fault)])
         }
         let audience = try await store.audience(of: user.rawValue, at: subject.periodEnd)
-        let id = notices.messageID(user, event, subject, at: clock.now)
+        let id = notices.messageID(user, event, subject, at: moment)
         return try await bus.enqueueNotification(
             NotificationRequest(job: notices.job(user, event, subject, audience), messageID: id)
         )

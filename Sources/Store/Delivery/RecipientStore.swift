@@ -127,7 +127,7 @@ package struct RecipientStore: Sendable {
         (SELECT count(*) FROM (
             SELECT FROM notification_messages u
             WHERE u.user_id = q.user_id AND u.status IN ('sent', 'unknown') AND NOT u.is_test AND u.read_at IS NULL AND u.id <> q.id
-              AND u.id < varsel_uuid_floor(now() + interval '1 day')
+              AND u.id < \(InboxSQL.end)
             LIMIT \(mostUnread)
         ) AS unread)
         """

@@ -128,6 +128,7 @@ package enum DeviceSQL {
         """
     }
 
+    /// A device id that came with nobody's row stays behind: the user may have a row of that name.
     private static func saveByToken(_ device: DeviceRecord, user: UserID) -> SQL {
         """
         INSERT INTO devices AS d (user_id, provider, platform, token, environment, topic, permission_status, timezone,
@@ -136,7 +137,8 @@ package enum DeviceSQL {
             \(device.environment.rawValue), \(device.topic), coalesce(\(device.permission?.rawValue), 'granted'),
             \(device.timezone), \(device.pushToStartToken))
         ON CONFLICT (provider, md5(token), topic, environment) WHERE token IS NOT NULL DO UPDATE SET
-            user_id = EXCLUDED.user_id, platform = EXCLUDED.platform, permission_status = EXCLUDED.permission_status,
+            user_id = EXCLUDED.user_id, device_id = CASE WHEN d.user_id IS NOT NULL THEN d.device_id END,
+            platform = EXCLUDED.platform, permission_status = EXCLUDED.permission_status,
             timezone = coalesce(EXCLUDED.timezone, d.timezone),
             push_to_start_token = coalesce(EXCLUDED.push_to_start_token, d.push_to_start_token),
             registered_at = now(), updated_at = now(), invalidated_at = NULL, invalid_reason = NULL

@@ -10,7 +10,7 @@ enum StorySQL {
         """
         SELECT message_id FROM (
             (SELECT id AS message_id, created_at AS at FROM notification_messages
-             WHERE user_id = \(user.rawValue) AND id < varsel_uuid_floor(now() + interval '1 day')
+             WHERE user_id = \(user.rawValue) AND id < \(unescaped: InboxSQL.end)
              ORDER BY id DESC LIMIT \(limit))
             UNION ALL
             (SELECT message_id, at FROM notification_events

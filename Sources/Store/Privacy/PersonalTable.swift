@@ -135,7 +135,8 @@ struct PersonalTable: Sendable {
         return """
             WITH redacted AS (
                 UPDATE idempotency_keys SET response = replace(response, \(name), '"erased"')
-                WHERE strpos(response, \(name)) > 0 AND created_at < \(before)
+                WHERE (strpos(response, '"userId"') > 0 OR strpos(response, '"usersWithoutToken"') > 0)
+                  AND strpos(response, \(name)) > 0 AND created_at < \(before)
             )
             DELETE FROM idempotency_keys
             WHERE cardinality(message_ids) = 1 AND created_at < \(before) AND message_ids[1] IN (

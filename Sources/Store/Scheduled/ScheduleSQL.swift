@@ -42,12 +42,13 @@ enum ScheduleSQL {
         """
     }
 
-    /// Whether a message has left a trace: it was written, or something happened to it.
+    /// Whether a message has left a trace: it was written, or something happened to it other than that it was moved.
     static func hasBegun(_ ids: [MessageID]) -> SQL {
         """
         SELECT EXISTS (SELECT FROM notification_messages WHERE id = ANY(\(ids.map(\.bits))))
             OR EXISTS (SELECT FROM notification_events WHERE message_id = ANY(\(ids.map(\.bits)))
-                AND kind NOT IN ('enqueued', 'deferred')) AS begun
+                AND kind NOT IN ('enqueued', 'deferred')
+                AND (kind, reason) IS DISTINCT FROM ('cancelled', 'moved')) AS begun
         """
     }
 
