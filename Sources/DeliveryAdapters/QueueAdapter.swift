@@ -32,7 +32,7 @@ package struct QueueAdapter: JobLeasing {
         Set(try await consumer.extend(jobs.map { LockedJob(id: $0.id, token: $0.token) }))
     }
 
-    package func end(_ jobs: [EndedJob]) async throws -> Set<String> {
+    package func end(_ jobs: [EndedJob], isRepeat: Bool) async throws -> Set<String> {
         var finished: [FinishedJob] = []
         var moved: [MovedJob] = []
         for job in jobs {
@@ -52,14 +52,21 @@ package struct QueueAdapter: JobLeasing {
             case .givenBack: moved.append(MovedJob(locked, to: .waiting))
             }
         }
+        func isLost(_ result: ReleaseResult) -> Bool {
+            switch result {
+            case .done, .missing: false
+            case .lockLost: true
+            case .notLocked: !isRepeat
+            }
+        }
         var lost: Set<String> = []
         if !finished.isEmpty {
-            for (job, result) in zip(finished, try await consumer.finish(finished)) where result == .lockLost {
+            for (job, result) in zip(finished, try await consumer.finish(finished)) where isLost(result) {
                 lost.insert(job.job.id)
             }
         }
         if !moved.isEmpty {
-            for (job, result) in zip(moved, try await consumer.move(moved)) where result == .lockLost {
+            for (job, result) in zip(moved, try await consumer.move(moved)) where isLost(result) {
                 lost.insert(job.job.id)
             }
         }

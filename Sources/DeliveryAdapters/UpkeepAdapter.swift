@@ -16,16 +16,29 @@ package struct UpkeepAdapter: MessageUpkeep {
         return try await store.lost(ages: named, lookBack: lookBack, limit: limit).map(Self.message)
     }
 
-    package func endLost(_ ids: [MessageID]) async throws -> Int {
-        try await store.endLost(ids)
+    package func endLost(_ ids: [MessageID]) async throws -> [OutcomeCount: Int] {
+        let ended = try await store.endLost(ids)
+        return Dictionary(
+            ended.map { (OutcomeCount(category: $0.category, outcome: $0.status), $0.count) },
+            uniquingKeysWith: +
+        )
     }
 
     package func uncounted(limit: Int) async throws -> [UpkeptMessage] {
         try await store.uncounted(limit: limit).map(Self.message)
     }
 
-    package func markCounted(_ ids: [MessageID]) async throws -> [UpkeptMessage] {
-        try await store.markCounted(ids).map(Self.message)
+    package func markCounted(_ found: [UpkeptMessage]) async throws -> Set<MessageID> {
+        let rows = found.map { message in
+            UpkeepStore.Message(
+                id: message.id,
+                userID: message.userID,
+                category: message.category.rawValue,
+                weekKey: message.weekKey,
+                keepsSlot: message.keepsSlot
+            )
+        }
+        return try await store.markCounted(rows)
     }
 
     private static func message(_ row: UpkeepStore.Message) -> UpkeptMessage {

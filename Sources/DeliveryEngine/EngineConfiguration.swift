@@ -16,6 +16,8 @@ package struct EngineConfiguration: Sendable {
     package var claimLimit = 100
     /// The weekly cap over all categories that count toward it.
     package var globalWeeklyCap = 4
+    /// How long a lock lives that is not renewed.
+    package var lockDuration = Duration.seconds(30)
     /// How often locks are renewed; a quarter of the lock's 30 s.
     package var lockRenewal = Duration.milliseconds(7500)
     /// How often jobs of dead workers are looked for.

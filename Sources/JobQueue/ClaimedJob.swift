@@ -161,8 +161,10 @@ package struct MovedJob: Sendable {
 /// Whether a job could be let go of.
 package enum ReleaseResult: Sendable, Equatable {
     case done
-    /// Another worker may hold the job, or it is back in the queue: nothing was changed.
+    /// Another worker holds the job, or it is not active: nothing was changed.
     case lockLost
+    /// Nobody holds the job: its lock ran out, or it was ended before. Nothing was changed.
+    case notLocked
     /// The job is gone from the queue.
     case missing
 }

@@ -31,7 +31,7 @@ extension JobConsumer {
             case .failed: metrics.failed.increment()
             }
         }
-        metrics.locksLost.increment(by: results.count { $0 == .lockLost })
+        metrics.locksLost.increment(by: results.count { $0 == .lockLost || $0 == .notLocked })
         guard !withChildren.isEmpty else { return results }
         let failed = withChildren.map { position in
             FinishedJob(group[group.startIndex + position].job, .failed(reason: Self.childrenReason))
@@ -117,7 +117,7 @@ extension JobConsumer {
             }
             return results
         }
-        metrics.locksLost.increment(by: results.count { $0 == .lockLost })
+        metrics.locksLost.increment(by: results.count { $0 == .lockLost || $0 == .notLocked })
         return results
     }
 }
@@ -128,7 +128,8 @@ extension ReleaseResult {
         switch code {
         case 0: self = .done
         case -1: self = .missing
-        // No lock, the lock of another, or not active: in each case the job is not ours any more.
+        case -2: self = .notLocked
+        // The lock of another, or not active.
         default: self = .lockLost
         }
     }

@@ -5,8 +5,7 @@ package import Notifications
 ///
 /// A derived id is the same on every run, so a foreign producer's job is told apart and found again like one of ours.
 package struct MessageIdentity: Sendable {
-    /// Ids whose instant lies further outside the time between creation and due time than this are derived too: their month may
-    /// have no partition.
+    /// Ids whose instant lies further from the due time than this are derived too: their month may have no partition.
     private static let plausible = Duration.seconds(27 * 86_400)
 
     private let scope: [UInt8]
@@ -20,7 +19,7 @@ package struct MessageIdentity: Sendable {
 
     /// The message id of a job created at `timestamp` and due at `due`.
     package func messageID(jobID: String, timestamp: Timestamp, due: Timestamp) -> MessageID {
-        if let id = MessageID(jobID), id.instant >= timestamp - Self.plausible, id.instant <= due + Self.plausible {
+        if let id = MessageID(jobID), id.instant >= due - Self.plausible, id.instant <= due + Self.plausible {
             return id
         }
         let identity = scope + Array(jobID.utf8) + [0] + Array(String(timestamp.milliseconds).utf8)

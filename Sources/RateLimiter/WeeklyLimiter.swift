@@ -8,6 +8,8 @@ import Synchronization
 /// A slot belongs to a message id, so taking twice counts once and giving back is exact. When Redis does not answer in time
 /// messages go uncounted (fail open), and after a few such calls nothing waits for it until it answers again.
 public final class WeeklyLimiter: Sendable {
+    /// How long a give-back waits: longer than a take, because nothing is sent meanwhile, and not so long that records wait for it.
+    static let giveBackDeadline = Duration.milliseconds(250)
     /// How long keys live after the last slot was taken: a week, and a day for users who travel.
     static let timeToLive = Duration.seconds(8 * 86_400)
     /// The most messages of one script call.
@@ -93,20 +95,37 @@ public final class WeeklyLimiter: Sendable {
 
     /// Gives slots back by message id. The caps in the requests play no part.
     /// - Returns: for each, whether there was a slot to give back.
-    /// - Throws: when Redis does not answer; giving back again is harmless.
+    /// - Throws: when Redis does not answer within a quarter of a second, or did not the last times; giving back again is harmless.
     public func giveBack(_ requests: [SlotRequest]) async throws(RateLimiterError) -> [Bool] {
         var results = [Bool](repeating: false, count: requests.count)
-        for call in calls(requests) {
-            let replies = try await asking { () async throws(RedisError) in
-                try await redis.run(
-                    LimiterScripts.giveBack,
-                    keys: call.flatMap { keys.pair(requests[$0]) },
-                    arguments: call.map { .string(requests[$0].messageID) }
-                ).requireArray("give back")
-            }
-            for (index, reply) in zip(call, replies) { results[index] = reply.int == 1 }
+        guard !requests.isEmpty else { return results }
+        guard breaker.withLock({ $0.allows(at: .now) }) else {
+            throw RateLimiterError(description: "the caps' Redis did not answer the last times; nothing was given back")
         }
-        return results
+        let calls = calls(requests)
+        do throws(RedisError) {
+            let scripts = calls.map { call in
+                (
+                    keys: call.flatMap { keys.pair(requests[$0]) },
+                    arguments: call.map { RedisArgument.string(requests[$0].messageID) }
+                )
+            }
+            let redis = redis
+            let replies = try await AnswerInTime.wait(max(deadline, Self.giveBackDeadline)) {
+                () async throws(RedisError) in
+                try await redis.runEach(LimiterScripts.giveBack, calls: scripts)
+            }
+            for (call, reply) in zip(calls, replies) {
+                for (index, code) in zip(call, try reply.checked().requireArray("give back")) {
+                    results[index] = code.int == 1
+                }
+            }
+            breaker.withLock { $0.succeeded() }
+            return results
+        } catch {
+            fail(error)
+            throw RateLimiterError(description: error.description)
+        }
     }
 
     /// Closes the connection. Later messages go uncounted.
@@ -131,16 +150,20 @@ public final class WeeklyLimiter: Sendable {
             }
             breaker.withLock { $0.succeeded() }
         } catch {
-            metrics.failures.increment()
-            let justOpened = breaker.withLock { breaker in
-                let wasOpen = breaker.isOpen
-                breaker.failed(at: .now)
-                return breaker.isOpen && !wasOpen
-            }
-            // One line when it begins; the counter and the gauge tell the rest.
-            if justOpened { logger.warning("weekly caps go uncounted", ["error": .error(error)]) }
+            fail(error)
         }
         return results
+    }
+
+    private func fail(_ error: RedisError) {
+        metrics.failures.increment()
+        let justOpened = breaker.withLock { breaker in
+            let wasOpen = breaker.isOpen
+            breaker.failed(at: .now)
+            return breaker.isOpen && !wasOpen
+        }
+        // One line when it begins; the counter and the gauge tell the rest.
+        if justOpened { logger.warning("weekly caps go uncounted", ["error": .error(error)]) }
     }
 
     /// Which messages go into which call: on one server groups of the whole list, on a cluster those of one user.

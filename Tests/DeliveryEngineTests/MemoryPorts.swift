@@ -35,6 +35,9 @@ final class MemoryPorts: JobLeasing, RecipientReading, CapTaking, MessageWriting
         var recordsLost = 0
         var giveBackFails = false
         var taken: [CapClaim] = []
+        var counts: [OutcomeCount: Int] = [:]
+        var endRepeats: [Bool] = []
+        var endsLost = 0
         var debts: [SlotDebt] = []
         var forgotten: [SlotDebt] = []
         var owingTries = 0
@@ -123,8 +126,17 @@ final class MemoryPorts: JobLeasing, RecipientReading, CapTaking, MessageWriting
         return read(\.lostLocks)
     }
 
-    func end(_ jobs: [EndedJob]) async throws -> Set<String> {
-        change { $0.ended += jobs }
+    func end(_ jobs: [EndedJob], isRepeat: Bool) async throws -> Set<String> {
+        change { state in
+            state.ended += jobs
+            state.endRepeats.append(isRepeat)
+        }
+        // The reply is lost: the jobs are ended, but nobody knows.
+        let isLost = state.withLock { state in
+            defer { state.endsLost = max(0, state.endsLost - 1) }
+            return state.endsLost > 0
+        }
+        if isLost { throw Outage() }
         return read(\.lostLocks)
     }
 
@@ -215,7 +227,9 @@ final class MemoryPorts: JobLeasing, RecipientReading, CapTaking, MessageWriting
         InvalidationResult(tokenRemoved: true, permissionRevoked: true)
     }
 
-    func add(_ counts: [OutcomeCount: Int], at moment: Timestamp) async {}
+    func add(_ counts: [OutcomeCount: Int], at moment: Timestamp) async {
+        change { $0.counts.merge(counts, uniquingKeysWith: +) }
+    }
 
     func takeByForce(_ claims: [CapClaim]) async -> Bool {
         if read(\.capsAreAway) { return false }
@@ -230,32 +244,30 @@ final class MemoryPorts: JobLeasing, RecipientReading, CapTaking, MessageWriting
         }
     }
 
-    func endLost(_ ids: [MessageID]) async throws -> Int {
-        change { state in
+    func endLost(_ ids: [MessageID]) async throws -> [OutcomeCount: Int] {
+        state.withLock { state in
             state.endedAsLost += ids
+            let ended = state.lost.filter { ids.contains($0.id) }
             state.lost.removeAll { ids.contains($0.id) }
+            return Dictionary(
+                ended.map {
+                    (OutcomeCount(category: $0.category.rawValue, outcome: $0.keepsSlot ? "unknown" : "failed"), 1)
+                },
+                uniquingKeysWith: +
+            )
         }
-        return ids.count
     }
 
     func uncounted(limit: Int) async throws -> [UpkeptMessage] {
         read { Array($0.uncounted.prefix(limit)) }
     }
 
-    func markCounted(_ ids: [MessageID]) async throws -> [UpkeptMessage] {
+    func markCounted(_ found: [UpkeptMessage]) async throws -> Set<MessageID> {
         state.withLock { state in
-            let found = state.uncounted.filter { ids.contains($0.id) }
+            let ids = Set(found.map(\.id)).subtracting(state.endingMeanwhile)
             state.uncounted.removeAll { ids.contains($0.id) }
-            state.marked += ids
-            return found.map { message in
-                UpkeptMessage(
-                    id: message.id,
-                    userID: message.userID,
-                    category: message.category,
-                    weekKey: message.weekKey,
-                    keepsSlot: message.keepsSlot && !state.endingMeanwhile.contains(message.id)
-                )
-            }
+            state.marked += found.map(\.id).filter(ids.contains)
+            return ids
         }
     }
 }

@@ -3,6 +3,7 @@ import NotificationBus
 import NotificationContract
 import Notifications
 import Observability
+import Synchronization
 import Testing
 
 @testable import DeliveryEngine
@@ -193,6 +194,81 @@ struct PipelineTests {
         }
     }
 
+    @Test func `a worker whose locks lapsed records acceptances alone, frees nothing and ends nothing (E10)`()
+        async throws
+    {
+        try await withEngine {
+            $0.lockDuration = .zero
+        } _: { ports in
+            ports.add("u1")
+            ports.add("u2", claims: 2)
+            await ports.until { $0.records.filter { $0.events.contains { $0.kind == .lockLost } }.count == 2 }
+            let state = ports.read { $0 }
+            #expect(state.records.allSatisfy { $0.status == nil && $0.acceptedAt != nil })
+            #expect(state.givenBack.isEmpty && state.debts.isEmpty && state.ended.isEmpty)
+        }
+    }
+
+    @Test func `an ending whose reply was lost is asked for again as a repeat, and is no lost lock (E8)`() async throws
+    {
+        try await withEngine { ports in
+            ports.change { $0.endsLost = 1 }
+            ports.add("u1")
+            await ports.until { $0.endRepeats.count == 2 }
+            #expect(ports.read(\.endRepeats) == [false, true])
+            #expect(ports.read { $0.ended.map(\.id) } == ["job-u1-1", "job-u1-1"])
+        }
+    }
+
+    @Test func `a failed message that is let run again at night is pending until the morning (E11)`() async throws {
+        try await withEngine { ports in
+            var recipient = MemoryPorts.reachable
+            recipient.localMinute = 60
+            recipient.nextOpening = ports.now + .seconds(3600)
+            recipient.stored = StoredMessage(
+                userID: "u1",
+                category: "campaign",
+                status: .failed,
+                weekKey: "2026-W49",
+                deliveries: [
+                    1: DeviceDelivery(state: .dead, attempts: 1, reason: "BadTopic"),
+                    7: DeviceDelivery(state: .dead, attempts: 1, reason: "Unregistered", goneBefore: ports.now),
+                ]
+            )
+            ports.change { [recipient] in $0.recipients["u1"] = recipient }
+            ports.add("u1", category: .campaign, claims: 2)
+            await ports.until { !$0.ended.isEmpty }
+            let record = ports.read { $0.records.last }
+            #expect(record?.status == .pending && record?.clearsWeek == true)
+            #expect(record?.deliveries[1] == DeviceDelivery(state: .retry, attempts: 0))
+            #expect(record?.deliveries[7]?.state == .dead)
+            #expect(record?.events.map(\.kind) == [.deferred])
+        }
+    }
+
+    @Test func `the slot of a run cut short before it wrote its week goes back when a gate refuses (R2)`() async throws
+    {
+        try await withEngine { ports in
+            var recipient = MemoryPorts.reachable
+            recipient.isPermissionGranted = false
+            // A deferral cleared the week; the run after it took a slot and was killed.
+            recipient.stored = StoredMessage(userID: "u1", category: "reminder", status: .pending)
+            ports.change { [recipient] in $0.recipients["u1"] = recipient }
+            ports.add("u1", category: .reminder, claims: 3)
+            await ports.until { !$0.ended.isEmpty }
+            #expect(ports.read { $0.givenBack.map(\.weekKey) }.contains("2026-W49"))
+        }
+    }
+
+    @Test func `a job that is given back or put off at its first run has told when it was queued (E7)`() async throws {
+        try await withEngine { ports in
+            ports.change { $0.readFails = true }
+            ports.add("u1")
+            await ports.until { !$0.ended.isEmpty }
+            #expect(ports.read { $0.records.flatMap(\.events).map(\.kind) } == [.enqueued])
+        }
+    }
+
     @Test func `a slot taken before the week turned, by a run cut short before its row, does not leak (R2)`()
         async throws
     {
@@ -294,14 +370,30 @@ struct InFlightJobsTests {
     }
 
     @Test func `a job taken again by the same worker is another lease`() {
-        let jobs = InFlightJobs()
-        jobs.add([job("first")])
+        let jobs = InFlightJobs(lockDuration: .seconds(30))
+        jobs.add([job("first")], takenSince: .now)
         let asked = jobs.held
-        jobs.add([job("second")])
-        jobs.markLost(["1"], among: asked)
+        jobs.add([job("second")], takenSince: .now)
+        jobs.renewed(asked, except: ["1"], since: .now)
         #expect(jobs.isLost(job("first")))
         #expect(!jobs.isLost(job("second")))
         jobs.remove([job("first")])
         #expect(jobs.held.map(\.token) == ["second"])
+    }
+
+    @Test func `a lock that was not renewed for as long as it lives is lost, until a renewal says otherwise (E10)`() {
+        let start = ContinuousClock.now
+        let passed = Mutex(Duration.zero)
+        let jobs = InFlightJobs(lockDuration: .seconds(30)) { start + passed.withLock { $0 } }
+        jobs.add([job("t")], takenSince: start)
+        passed.withLock { $0 = .seconds(29) }
+        #expect(!jobs.isLost(job("t")))
+        passed.withLock { $0 = .seconds(30) }
+        #expect(jobs.isLost(job("t")))
+        // A renewal counts from before it was asked for.
+        jobs.renewed(jobs.held, except: [], since: start + .seconds(20))
+        #expect(!jobs.isLost(job("t")))
+        passed.withLock { $0 = .seconds(50) }
+        #expect(jobs.isLost(job("t")))
     }
 }

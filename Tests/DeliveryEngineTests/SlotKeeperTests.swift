@@ -16,9 +16,11 @@ struct SlotKeeperTests {
             upkeep: ports,
             caps: ports,
             debts: ports,
+            statistics: ports,
             registry: .standard,
             configuration: EngineConfiguration(),
             clock: ContinuousClock(),
+            wallClock: FixedWallClock(ports.now),
             telemetry: .silent(),
             metrics: EngineMetrics(registry: MetricsRegistry()) { 0 }
         )
@@ -59,7 +61,7 @@ struct SlotKeeperTests {
         #expect(ports.read(\.marked).isEmpty)
     }
 
-    @Test func `one that ended before, or meanwhile, holds no slot afterwards (R2)`() async throws {
+    @Test func `the slot of one that ended before, or changed meanwhile, is looked at again (R2)`() async throws {
         let (before, meanwhile) = (message(keepsSlot: false), message())
         ports.change { state in
             state.uncounted = [before, meanwhile]
@@ -67,33 +69,57 @@ struct SlotKeeperTests {
         }
         try await keeper.countUncounted()
         #expect(ports.read { $0.forced.map(\.messageID) } == [meanwhile.id])
-        #expect(ports.read { Set($0.givenBack.map(\.messageID)) } == [before.id, meanwhile.id])
-    }
-
-    @Test func `a row past its time to live and an hour is ended, its slot given back first (R2)`() async throws {
-        let (unsent, uncertain) = (message(), message(keepsSlot: true))
-        let lost = UpkeptMessage(
-            id: unsent.id,
-            userID: "u",
-            category: .reminder,
-            weekKey: "2026-W49",
-            keepsSlot: false
+        #expect(ports.read { Set($0.debts.map(\.messageID)) } == [before.id, meanwhile.id])
+        #expect(
+            ports.read(\.marked) == [before.id],
+            "the other stays marked as uncounted until it was looked at as it is"
         )
-        ports.change { $0.lost = [lost, uncertain] }
-        try await keeper.endLost(lookBack: .seconds(86_400))
-        #expect(ports.read { $0.givenBack.map(\.messageID) } == [lost.id], "what may have arrived keeps its slot")
-        #expect(ports.read(\.endedAsLost) == [lost.id, uncertain.id])
-        #expect(ports.read { $0.lostAges[.reminder] } == .seconds(7 * 3600))
-        #expect(ports.read { $0.lostAges[.lifecycle] } == .seconds(73 * 3600))
     }
 
-    @Test func `a row is not ended while its slot cannot be given back`() async throws {
-        let lost = message(keepsSlot: false)
+    @Test func `a row past its time to live and an hour is ended and counted, also while the caps are away (R2, E7)`()
+        async throws
+    {
+        let (unsent, uncertain) = (message(keepsSlot: false), message(keepsSlot: true))
         ports.change { state in
-            state.lost = [lost]
+            state.lost = [unsent, uncertain]
             state.giveBackFails = true
         }
-        await #expect(throws: MemoryPorts.Outage.self) { try await keeper.endLost(lookBack: .seconds(86_400)) }
-        #expect(ports.read(\.endedAsLost).isEmpty)
+        try await keeper.endLost(lookBack: .seconds(86_400))
+        #expect(ports.read(\.endedAsLost) == [unsent.id, uncertain.id])
+        #expect(ports.read { $0.lostAges[.reminder] } == .seconds(7 * 3600))
+        #expect(ports.read { $0.lostAges[.lifecycle] } == .seconds(73 * 3600))
+        let counts = ports.read(\.counts)
+        #expect(
+            counts == [
+                OutcomeCount(category: "reminder", outcome: "failed"): 1,
+                OutcomeCount(category: "reminder", outcome: "unknown"): 1,
+            ]
+        )
+    }
+
+    @Test func `slots that were to be freed are freed when the caps answer, and stay noted until then (R3)`()
+        async throws
+    {
+        let user = try #require(UserID("u"))
+        let debts = (0..<300).map { _ in
+            SlotDebt(messageID: ids.next(), userID: user, category: .campaign, weekKey: "2026-W49")
+        }
+        let retired = SlotDebt(
+            messageID: ids.next(),
+            userID: user,
+            category: CategoryID("retired"),
+            weekKey: "2026-W49"
+        )
+        ports.change { state in
+            state.debts = debts + [retired]
+            state.giveBackFails = true
+        }
+        await #expect(throws: MemoryPorts.Outage.self) { try await keeper.settleDebts() }
+        #expect(ports.read { $0.debts.count } == 301)
+        ports.change { $0.giveBackFails = false }
+        try await keeper.settleDebts()
+        #expect(ports.read { $0.givenBack.map(\.messageID) } == debts.map(\.messageID))
+        #expect(ports.read { $0.givenBack.allSatisfy { $0.globalCap == 4 } })
+        #expect(ports.read(\.debts).isEmpty)
     }
 }

@@ -106,8 +106,9 @@ struct SlotTests {
             try await stage.eventually("the rows are over") {
                 try await stage.count("notification_messages WHERE status = 'pending'") == 0
             }
-            let slots = try await stage.slots(of: (1...3).map { stage.user($0) })
-            #expect(slots == [0, 0, 1])
+            try await stage.eventually("the slots of those that reached nobody are free") {
+                try await stage.slots(of: (1...3).map { stage.user($0) }) == [0, 0, 1]
+            }
             let failed = try await stage.count("notification_messages WHERE status = 'failed' AND reason = 'lost'")
             let unknown = try await stage.count("notification_messages WHERE status = 'unknown' AND reason = 'lost'")
             let events = try await stage.count("notification_events WHERE gate = 'reaper' AND reason = 'lost'")

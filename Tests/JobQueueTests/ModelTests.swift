@@ -205,7 +205,8 @@ private struct ModelRun {
 
     private func releaseResult(_ id: String, _ holder: Int) -> ReleaseResult {
         if model.jobs[id] == nil { return .missing }
-        return model.isHeld(id, by: holder) ? .done : .lockLost
+        if model.isHeld(id, by: holder) { return .done }
+        return model.jobs[id]?.lock == nil ? .notLocked : .lockLost
     }
 
     /// A worker dies: what it held is locked no longer, and it never ends its jobs; or only its locks lapse, and it tries.

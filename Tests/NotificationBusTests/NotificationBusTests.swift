@@ -121,17 +121,22 @@ struct MessageIdentityTests {
         #expect(first != identity.messageID(jobID: "42", timestamp: due - .seconds(61), due: due))
     }
 
-    @Test func `an id made when a far notification was queued is kept, wherever between then and its due time it lies`()
-    {
+    @Test func `an id of the weeks around its due time is kept, whenever it was queued`() {
         let created = due - .seconds(89 * 86_400)
-        for instant in [created, created + .seconds(40 * 86_400), due] {
-            let id = MessageID(at: instant, entropy: [9])
+        for days in [-27, -1, 0, 27] {
+            let id = MessageID(at: due + .seconds(days * 86_400), entropy: [9])
             #expect(identity.messageID(jobID: id.description, timestamp: created, due: due) == id)
         }
     }
 
     @Test func `an id far from its due time is derived, because its month may have no table`() {
-        let old = MessageID(at: due - .seconds(300 * 86_400), entropy: [1])
-        #expect(identity.messageID(jobID: old.description, timestamp: due, due: due).instant == due)
+        // The second was made when a notification was queued for 75 days ahead: in a young database that month has no table.
+        for (instant, created) in [
+            (due - .seconds(300 * 86_400), due), (due - .seconds(75 * 86_400), due - .seconds(75 * 86_400)),
+            (due + .seconds(28 * 86_400), due),
+        ] {
+            let id = MessageID(at: instant, entropy: [1]).description
+            #expect(identity.messageID(jobID: id, timestamp: created, due: due).instant == due)
+        }
     }
 }

@@ -51,6 +51,33 @@ struct SlotDebtStoreTests {
         }
     }
 
+    @Test func `the slot of a message that holds it is not freed, and its debt is gone (R2)`() async throws {
+        try await withMigratedDatabase { database in
+            let store = SlotDebtStore(pool: database.pool)
+            let states = ["pending", "sent", "unknown", "failed", "suppressed"]
+            let debts = states.map { _ in debt() }
+            for (state, debt) in zip(states, debts) {
+                _ = try await database.pool.query(
+                    """
+                    INSERT INTO notification_messages (id, user_id, category, title, body, deeplink_url, job_id, status,
+                        enqueued_at, due_at, week_key)
+                    VALUES (\(debt.messageID.bits), 'u', 'reminder', '', '', '', 'job', \(state), now(), now(), '2026-W49')
+                    """
+                )
+            }
+            // Of another week, in which the message holds none.
+            let stray = Debt(messageID: debts[1].messageID, userID: "u", category: "reminder", weekKey: "2026-W48")
+            try await store.owe(debts + [stray])
+            let freed = Mutex<[Debt]>([])
+            let count = try await store.settle(limit: 100) { debts in freed.withLock { $0 += debts } }
+            #expect(count == 6)
+            let names = freed.withLock { Set($0.map { "\($0.messageID) \($0.weekKey)" }) }
+            #expect(names == Set([debts[3], debts[4], stray].map { "\($0.messageID) \($0.weekKey)" }))
+            let left = try await settled(store)
+            #expect(left.isEmpty)
+        }
+    }
+
     @Test func `a debt is forgotten by message and week (R2)`() async throws {
         try await withMigratedDatabase { database in
             let store = SlotDebtStore(pool: database.pool)

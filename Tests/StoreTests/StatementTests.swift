@@ -73,6 +73,7 @@ struct StatementTests {
             clearsWeek: false,
             events: []
         )
+        let upkept = UpkeepStore.Message(id: id, userID: "u", category: "c", weekKey: nil, keepsSlot: true)
         let debt = SlotDebtStore.Debt(messageID: id, userID: "u", category: "c", weekKey: "2026-W49")
         let erasure = PersonalDataStore.Erasure(userID: user, requestedAt: now, dueAt: now, passes: 0)
         return [
@@ -81,7 +82,8 @@ struct StatementTests {
             SlotDebtStore.forget([(id, "2026-W49")]), SlotDebtStore.lock(limit: 1),
             OutcomeStore.statement([record]), OutcomeStore.lockRows([id]), OutcomeStore.knownEvents([id], since: now),
             UpkeepStore.lost(ages: ["c": .seconds(1)], lookBack: .seconds(1), limit: 1), UpkeepStore.endLost([id]),
-            UpkeepStore.uncounted(limit: 1), UpkeepStore.markCounted([id]), UpkeepStore.holders(after: nil, limit: 1),
+            UpkeepStore.uncounted(limit: 1), UpkeepStore.markCounted([upkept]), UpkeepStore.stillHolding([upkept]),
+            UpkeepStore.holders(after: nil, limit: 1),
             full, byToken, fields, DeviceSQL.saveAnonymous(device), DeviceSQL.preparedOwner(of: device, user: user),
             DeviceSQL.lockPreferences(of: ["u"]), DeviceSQL.removeOthers(device, user: user),
             DeviceSQL.remove(token: "t", provider: .apns, of: user), DeviceSQL.revokePermission(of: user),

@@ -61,7 +61,15 @@ struct UpkeepStoreTests {
             #expect(found.map(\.keepsSlot) == [false, true])
             let first = try await store.endLost([unsent, uncertain, live])
             let second = try await store.endLost([unsent, uncertain, live])
-            #expect(first == 2 && second == 0)
+            #expect(
+                Set(first.map { "\($0.category) \($0.status) \($0.count)" }) == [
+                    "reminder failed 1", "reminder unknown 1",
+                ]
+            )
+            #expect(second.isEmpty)
+            let owed = try await database.pool.query("SELECT message_id, week_key FROM slot_debts")
+            #expect(try owed.map { row in try row.uuid("message_id") } == [unsent.bits])
+            #expect(try owed.first?.string("week_key") == "2026-W49")
             let rows = try await database.pool.query(
                 "SELECT status, reason FROM notification_messages ORDER BY id"
             )
@@ -98,10 +106,37 @@ struct UpkeepStoreTests {
             let found = try await store.uncounted(limit: 10)
             #expect(Set(found.map(\.id)) == [sent, failed])
             #expect(found.first { $0.id == failed }?.keepsSlot == false)
-            let marked = try await store.markCounted(found.map(\.id))
-            #expect(Set(marked.map(\.id)) == [sent, failed])
+            // One is let run again between being found and being marked.
+            _ = try await database.pool.query(
+                "UPDATE notification_messages SET status = 'pending' WHERE id = \(failed.bits)"
+            )
+            let marked = try await store.markCounted(found)
+            #expect(marked == [sent])
+            let changed = try await store.uncounted(limit: 10)
+            #expect(changed.map(\.keepsSlot) == [true])
+            #expect(try await store.markCounted(changed) == [failed])
             let after = try await store.uncounted(limit: 10)
             #expect(after.isEmpty)
+        }
+    }
+
+    @Test func `a row holds its slot while it has not ended without reaching anybody (R2)`() async throws {
+        try await withMigratedDatabase { database in
+            let store = UpkeepStore(pool: database.pool)
+            let pending = try await add(to: database)
+            let failing = try await add(to: database)
+            let deferred = try await add(to: database)
+            let found = [pending, failing, deferred].map {
+                UpkeepStore.Message(id: $0, userID: "u", category: "reminder", weekKey: "2026-W49", keepsSlot: true)
+            }
+            _ = try await database.pool.query(
+                "UPDATE notification_messages SET status = 'failed' WHERE id = \(failing.bits)"
+            )
+            _ = try await database.pool.query(
+                "UPDATE notification_messages SET week_key = NULL WHERE id = \(deferred.bits)"
+            )
+            let holding = try await store.stillHolding(found)
+            #expect(holding == [pending])
         }
     }
 

@@ -52,6 +52,7 @@ struct Wiring: Sendable {
         )
         var configuration = EngineConfiguration()
         configuration.maxInFlight = config.maxInFlight
+        configuration.lockDuration = config.lockDuration
         configuration.lockRenewal = config.lockDuration / 4
         configuration.stalledCheck = config.lockDuration / 2
         configuration.globalWeeklyCap = config.platform.globalWeeklyCap

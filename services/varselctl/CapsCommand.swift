@@ -24,6 +24,7 @@ struct CapsRebuild {
     private static let pageSize = 500
 
     let store: UpkeepStore
+    let debts: SlotDebtStore
     let limiter: WeeklyLimiter
     let registry: CategoryRegistry
 
@@ -38,6 +39,21 @@ struct CapsRebuild {
             guard !answers.contains(.uncounted) else { throw Away() }
             report.holders += answers.count
             report.taken += answers.count { $0 == .taken }
+            // One that ended since it was read gave its slot back before this took it.
+            let holders = try await store.stillHolding(page)
+            let ended = page.filter { !holders.contains($0.id) }
+            try await debts.owe(
+                ended.compactMap { message in
+                    message.weekKey.map {
+                        SlotDebtStore.Debt(
+                            messageID: message.id,
+                            userID: message.userID,
+                            category: message.category,
+                            weekKey: $0
+                        )
+                    }
+                }
+            )
             last = page.last?.id
             if page.count < Self.pageSize { return report }
         }
@@ -91,7 +107,12 @@ extension CapsRebuild {
         )
         let result: Result<Report, any Error>
         do {
-            let rebuild = CapsRebuild(store: UpkeepStore(pool: pool), limiter: limiter, registry: .standard)
+            let rebuild = CapsRebuild(
+                store: UpkeepStore(pool: pool),
+                debts: SlotDebtStore(pool: pool),
+                limiter: limiter,
+                registry: .standard
+            )
             result = .success(try await rebuild.run())
         } catch {
             result = .failure(error)

@@ -24,7 +24,7 @@ package final class DeliveryEngine: Sendable {
     private let dispatcher: Dispatcher
     private let recorder: Recorder
     private let slotKeeper: SlotKeeper
-    private let inFlight = InFlightJobs()
+    private let inFlight: InFlightJobs
     private let slots: SlotPool
     /// One for each step: that reading works says nothing of writing.
     private let readOutage = OutageGate()
@@ -55,7 +55,8 @@ package final class DeliveryEngine: Sendable {
         self.wallClock = wallClock
         self.telemetry = telemetry
         self.checkpoint = checkpoint
-        let inFlight = self.inFlight
+        let inFlight = InFlightJobs(lockDuration: configuration.lockDuration)
+        self.inFlight = inFlight
         metrics = EngineMetrics(registry: telemetry.metrics) { Double(inFlight.count) }
         slots = SlotPool(capacity: configuration.maxInFlight)
         intake = JobIntake(
@@ -77,9 +78,11 @@ package final class DeliveryEngine: Sendable {
             upkeep: ports.upkeep,
             caps: ports.caps,
             debts: ports.slotDebts,
+            statistics: ports.statistics,
             registry: registry,
             configuration: configuration,
             clock: clock,
+            wallClock: wallClock,
             telemetry: telemetry,
             metrics: metrics
         )
@@ -163,7 +166,7 @@ package final class DeliveryEngine: Sendable {
                 }
                 metrics.took(.claim, since: began)
                 metrics.claimed.increment(by: group.jobs.count)
-                inFlight.add(group.jobs)
+                inFlight.add(group.jobs, takenSince: began)
                 checkpoint(.afterClaim)
                 await claimedGroups.send(group.jobs)
             } catch {
@@ -230,7 +233,8 @@ package final class DeliveryEngine: Sendable {
             record: DeliveryRecord(
                 messageID: parsed.messageID,
                 userID: parsed.content.userID.rawValue,
-                category: parsed.category.id
+                category: parsed.category.id,
+                events: parsed.firstRunEvents(now: now)
             ),
             ending: ending,
             at: now
@@ -269,9 +273,10 @@ package final class DeliveryEngine: Sendable {
             await sleep(configuration.lockRenewal)
             let held = inFlight.held
             guard !held.isEmpty, !Task.isCancelled else { continue }
+            let began = ContinuousClock.now
             do {
                 let lost = try await ports.jobs.extend(held)
-                if !lost.isEmpty { inFlight.markLost(lost, among: held) }
+                inFlight.renewed(held, except: lost, since: began)
             } catch {
                 metrics.failure("extend").increment()
                 telemetry.logger.warning("renewing locks failed", ["error": .error(error)])

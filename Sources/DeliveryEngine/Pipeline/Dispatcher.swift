@@ -89,8 +89,8 @@ struct Dispatcher: Sendable {
                 messageID: job.parsed.messageID,
                 deeplinkURL: job.parsed.content.deeplinkURL ?? job.parsed.category.defaultDeeplink,
                 entityID: job.parsed.content.sourceEntityID,
-                // This message will be one more.
-                badge: job.recipient.unread.map { $0 + 1 }
+                // This message will be one more, unless no inbox shows it.
+                badge: job.recipient.unread.map { job.parsed.content.isTest ? $0 : $0 + 1 }
             )
         } catch {
             let answers = plan.devices.map { ($0.id, SendResult.rejected(reason: "PayloadTooLarge")) }
@@ -152,7 +152,8 @@ struct Dispatcher: Sendable {
             record: DeliveryRecord(
                 messageID: job.parsed.messageID,
                 userID: job.parsed.content.userID.rawValue,
-                category: job.parsed.category.id
+                category: job.parsed.category.id,
+                events: job.parsed.firstRunEvents(now: job.judgedAt)
             ),
             ending: .again(at: job.judgedAt + job.readAt.duration(to: .now) + wait, countsAttempt: false, reason: nil),
             at: job.judgedAt

@@ -1,7 +1,12 @@
 import Synchronization
 
 /// The jobs this process holds, for lock renewal and for giving them back at the end.
+///
+/// A lock counts as lost when the queue says so, and also when it cannot have been renewed for as long as it lives: a worker that is
+/// cut off from the queue alone must not decide what another may be deciding by then.
 final class InFlightJobs: Sendable {
+    typealias Instant = ContinuousClock.Instant
+
     /// A job and the lock it was taken with: the same worker may take a job again after its lock lapsed, and the two runs must
     /// not be mistaken for each other.
     private struct Lease: Hashable {
@@ -9,14 +14,29 @@ final class InFlightJobs: Sendable {
         let token: String
     }
 
-    /// Whether the lease is lost.
-    private let jobs = Mutex<[Lease: Bool]>([:])
+    private struct Hold {
+        /// When the lock lapses at the soonest: counted from before it was taken or renewed.
+        var validUntil: Instant
+        var isLost = false
+    }
+
+    private let lockDuration: Duration
+    private let now: @Sendable () -> Instant
+    private let jobs = Mutex<[Lease: Hold]>([:])
+
+    /// - Parameter lockDuration: how long a lock lives that is not renewed.
+    init(lockDuration: Duration, now: @escaping @Sendable () -> Instant = { .now }) {
+        self.lockDuration = lockDuration
+        self.now = now
+    }
 
     var count: Int { jobs.withLock { $0.count } }
 
-    func add(_ leased: [LeasedJob]) {
+    /// - Parameter moment: before the jobs were taken.
+    func add(_ leased: [LeasedJob], takenSince moment: Instant) {
+        let hold = Hold(validUntil: moment + lockDuration)
         jobs.withLock { jobs in
-            for job in leased { jobs[Lease(id: job.id, token: job.token)] = false }
+            for job in leased { jobs[Lease(id: job.id, token: job.token)] = hold }
         }
     }
 
@@ -26,22 +46,29 @@ final class InFlightJobs: Sendable {
         }
     }
 
-    /// Notes which of the leases whose renewal was asked for belong to somebody else by now.
-    func markLost(_ ids: Set<String>, among asked: [(id: String, token: String)]) {
+    /// Notes which of the leases whose renewal was asked for belong to somebody else by now; the others live on.
+    /// - Parameter moment: before the renewal was asked for.
+    func renewed(_ asked: [(id: String, token: String)], except lost: Set<String>, since moment: Instant) {
         jobs.withLock { jobs in
-            for lease in asked where ids.contains(lease.id) {
+            for lease in asked {
                 let key = Lease(id: lease.id, token: lease.token)
-                if jobs[key] != nil { jobs[key] = true }
+                if lost.contains(lease.id) {
+                    jobs[key]?.isLost = true
+                } else {
+                    jobs[key]?.validUntil = moment + lockDuration
+                }
             }
         }
     }
 
     func isLost(_ job: LeasedJob) -> Bool {
-        jobs.withLock { $0[Lease(id: job.id, token: job.token)] ?? false }
+        let hold = jobs.withLock { $0[Lease(id: job.id, token: job.token)] }
+        guard let hold else { return false }
+        return hold.isLost || now() >= hold.validUntil
     }
 
-    /// The leases whose locks are to be renewed.
+    /// The leases whose locks are to be renewed. One that lapsed is among them: while nobody else took the job it is ours again.
     var held: [(id: String, token: String)] {
-        jobs.withLock { jobs in jobs.compactMap { $0.value ? nil : (id: $0.key.id, token: $0.key.token) } }
+        jobs.withLock { jobs in jobs.compactMap { $0.value.isLost ? nil : (id: $0.key.id, token: $0.key.token) } }
     }
 }

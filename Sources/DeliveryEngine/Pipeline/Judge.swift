@@ -47,7 +47,11 @@ struct Judge: Sendable {
             }
         }
         let claiming = passed.filter(\.needsSlot)
-        try await forgetDebts(claiming.filter { $0.job.job.attemptsStarted > 1 }.map { ($0.job, $0.recipient.weekKey) })
+        try await forgetDebts(
+            claiming.filter { $0.job.job.attemptsStarted > 1 || $0.recipient.stored != nil }.map {
+                ($0.job, $0.recipient.weekKey)
+            }
+        )
         let asked = ContinuousClock.now
         let answers = await ports.caps.take(
             claiming.map { $0.job.capClaim(week: $0.recipient.weekKey, globalCap: globalCap) }
@@ -143,22 +147,26 @@ struct Judge: Sendable {
         let stray = job.strayClaims(beside: week, globalCap: globalCap)
         guard [.failed, .expired, .suppressed, .cancelled].contains(status) else { return stray }
         if let stored = recipient.stored {
-            guard stored.weekKey != nil, stored.arrival == nil else { return stray }
+            guard stored.arrival == nil, stored.weekKey != nil || job.job.attemptsStarted > 1 else { return stray }
         } else if job.job.attemptsStarted <= 1 {
             return stray
         }
-        // Without a row: killed, or postponed, between gate 4 and the write.
+        // Without a row, or a week in it: killed, or postponed, between gate 4 and the write.
         return stray + [job.capClaim(week: week, globalCap: globalCap)]
     }
 
     private func deferral(_ job: ParsedJob, _ recipient: Recipient, until: Timestamp, now: Timestamp) -> Conclusion {
         let week = recipient.stored?.weekKey
+        // A message that had failed is not over any more.
+        let isReopened = recipient.stored?.status == .failed
         return Conclusion(
             job: job.job,
             record: DeliveryRecord(
                 messageID: job.messageID,
                 userID: job.content.userID.rawValue,
                 category: job.category.id,
+                status: isReopened ? .pending : nil,
+                deliveries: isReopened ? DevicePlan.begunAnew(recipient) : [:],
                 events: job.firstRunEvents(now: now) + [
                     job.event(
                         .deferred,

@@ -92,20 +92,20 @@ final class Recorder: Sendable {
     }
 
     private func record(_ batch: [Conclusion]) async -> [Conclusion] {
-        let owned = batch.map { inFlight.isLost($0.job) ? $0.withoutLock() : $0 }
-        let batch = await deadTokens.putAway(in: owned)
+        let batch = await deadTokens.putAway(in: batch)
         checkpoint(.afterInvalidation)
-        let records = batch.map(\.record).filter { !$0.isEmpty }
         let began = ContinuousClock.now
-        var done = await persist("record", count: records.count) { [ports] isRepeat in
-            try await ports.outcomes.record(records, isRepeat: isRepeat)
+        let count = batch.count { !$0.record.isEmpty }
+        var done = await persist("record", count: count) { [self] isRepeat in
+            // Asked anew each time: a lock may lapse while the store is away.
+            let records = batch.map { inFlight.isLost($0.job) ? $0.withoutLock().record : $0.record }
+            try await ports.outcomes.record(records.filter { !$0.isEmpty }, isRepeat: isRepeat)
         }
         metrics.took(.record, since: began)
         checkpoint(.afterRecord)
         if done {
-            let freed = batch.flatMap(\.giveBack)
-            done = await persist("slot_debts", count: freed.count) { [slotReturns] _ in
-                try await slotReturns.giveBack(freed)
+            done = await persist("slot_debts", count: batch.count { !$0.giveBack.isEmpty }) { [self] _ in
+                try await slotReturns.giveBack(batch.filter { !inFlight.isLost($0.job) }.flatMap(\.giveBack))
             }
             checkpoint(.afterGiveBack)
         }
@@ -144,8 +144,8 @@ final class Recorder: Sendable {
     private func endGroup(_ batch: [Conclusion]) async -> [Conclusion] {
         let endings = batch.map { EndedJob(id: $0.job.id, token: $0.job.token, ending: $0.ending) }
         let lost = Mutex<Set<String>>([])
-        let done = await persist("end", count: endings.count) { [ports] _ in
-            let ids = try await ports.jobs.end(endings)
+        let done = await persist("end", count: endings.count) { [ports] isRepeat in
+            let ids = try await ports.jobs.end(endings, isRepeat: isRepeat)
             lost.withLock { $0 = ids }
         }
         guard done else { return [] }

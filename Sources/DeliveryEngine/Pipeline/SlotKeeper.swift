@@ -18,9 +18,11 @@ struct SlotKeeper: Sendable {
     let upkeep: any MessageUpkeep
     let caps: any CapTaking
     let debts: any SlotDebtKeeping
+    let statistics: any StatisticsCounting
     let registry: CategoryRegistry
     let configuration: EngineConfiguration
     let clock: any Clock<Duration>
+    let wallClock: any WallClock
     let telemetry: Telemetry
     let metrics: EngineMetrics
 
@@ -47,12 +49,15 @@ struct SlotKeeper: Sendable {
             let found = try await upkeep.uncounted(limit: Self.groupSize)
             guard !found.isEmpty else { return }
             guard await caps.takeByForce(found.filter(\.keepsSlot).compactMap(claim)) else { return }
-            let ended = try await upkeep.markCounted(found.map(\.id)).filter { !$0.keepsSlot }
-            // One that failed meanwhile may have given back before this took.
-            try await returns.giveBack(ended.compactMap(claim))
-            metrics.slotsCounted.increment(by: found.count)
-            telemetry.logger.info("slots of uncounted messages were taken", ["messages": .integer(found.count)])
-            if found.count < Self.groupSize { return }
+            let marked = try await upkeep.markCounted(found)
+            // One that changed meanwhile may have given back before this took. Whether its slot is its own is seen when the debt is
+            // settled.
+            let doubtful = found.filter { !$0.keepsSlot || !marked.contains($0.id) }
+            try await debts.owe(doubtful.compactMap(claim).map(SlotDebt.init))
+            metrics.slotsCounted.increment(by: marked.count)
+            telemetry.logger.info("slots of uncounted messages were taken", ["messages": .integer(marked.count)])
+            // None was left as it was read: the next turn looks again.
+            if found.count < Self.groupSize || marked.isEmpty { return }
         }
     }
 
@@ -73,11 +78,7 @@ struct SlotKeeper: Sendable {
         }
     }
 
-    private var returns: SlotReturns {
-        SlotReturns(caps: caps, debts: debts, telemetry: telemetry, failures: metrics.failure("give_back"))
-    }
-
-    /// Ends rows that stayed pending. The slot goes back first: a row that is cut short in between is found again.
+    /// Ends rows that stayed pending. Their slots become debts in the same step.
     func endLost(lookBack: Duration) async throws {
         let ages = Dictionary(
             registry.all.map { ($0.id, $0.timeToLive + Self.grace) },
@@ -86,9 +87,11 @@ struct SlotKeeper: Sendable {
         while !Task.isCancelled {
             let found = try await upkeep.lost(ages: ages, lookBack: lookBack, limit: Self.groupSize)
             guard !found.isEmpty else { return }
-            try await caps.giveBack(found.filter { !$0.keepsSlot }.compactMap(claim))
-            let ended = try await upkeep.endLost(found.map(\.id))
+            let outcomes = try await upkeep.endLost(found.map(\.id))
+            let ended = outcomes.values.reduce(0, +)
             metrics.messagesLost.increment(by: ended)
+            for (key, count) in outcomes { metrics.outcome(key.outcome, category: key.category).increment(by: count) }
+            if !outcomes.isEmpty { await statistics.add(outcomes, at: wallClock.now) }
             telemetry.logger.warning("messages whose job is gone were ended", ["messages": .integer(ended)])
             // None of them was ours to end: another worker is at it.
             if found.count < Self.groupSize || ended == 0 { return }

@@ -93,7 +93,9 @@ package protocol JobLeasing: Sendable {
     /// Renews the locks. Returns the ids of jobs that are no longer ours.
     func extend(_ jobs: [(id: String, token: String)]) async throws -> Set<String>
     /// Ends jobs. Returns the ids of jobs that were no longer ours, whose ending changed nothing.
-    func end(_ jobs: [EndedJob]) async throws -> Set<String>
+    /// - Parameter isRepeat: whether the same was asked before with nobody knowing what became of it: a job without any lock counts
+    ///   as ended then.
+    func end(_ jobs: [EndedJob], isRepeat: Bool) async throws -> Set<String>
     /// Brings back jobs whose worker is gone.
     func recoverStalled() async throws
 }

@@ -26,12 +26,13 @@ package protocol MessageUpkeep: Sendable {
     /// other categories get the longest of them.
     /// - Parameter lookBack: rows that are older are not searched for.
     func lost(ages: [CategoryID: Duration], lookBack: Duration, limit: Int) async throws -> [UpkeptMessage]
-    /// Ends those of the rows that are still pending, as lost, with an event for each.
-    /// - Returns: how many there were.
-    func endLost(_ ids: [MessageID]) async throws -> Int
+    /// Ends those of the rows that are still pending, as lost, with an event for each, and notes the slots of those that reached
+    /// nobody as debts.
+    /// - Returns: what became of how many.
+    func endLost(_ ids: [MessageID]) async throws -> [OutcomeCount: Int]
     /// Messages that went out uncounted.
     func uncounted(limit: Int) async throws -> [UpkeptMessage]
-    /// Notes that the slots were taken.
-    /// - Returns: the messages as they stand now: one may have ended meanwhile.
-    func markCounted(_ ids: [MessageID]) async throws -> [UpkeptMessage]
+    /// Notes that the slots were taken of those messages that still stand as they were found.
+    /// - Returns: which those were.
+    func markCounted(_ found: [UpkeptMessage]) async throws -> Set<MessageID>
 }

@@ -32,6 +32,15 @@ struct DevicePlan: Sendable {
         }
         self.before = before
     }
+
+    /// What is known of a failed message's devices when it runs again later: those that may try again have all their attempts.
+    static func begunAnew(_ recipient: Recipient) -> [Int64: DeviceDelivery] {
+        var known = DevicePlan(recipient: recipient, limit: 1).before
+        for device in (recipient.stored?.deliveries ?? [:]).keys where known[device] == nil {
+            known[device] = DeviceDelivery(state: .retry, attempts: 0)
+        }
+        return known
+    }
 }
 
 extension DeviceDelivery {

@@ -36,11 +36,12 @@ package struct SlotDebtStore: Sendable {
         _ = try await pool.queryRetryingTransient(Self.forget(debts))
     }
 
-    /// Frees the oldest debts and forgets them. What another worker is settling is left to it; when `free` throws, all stay.
+    /// Frees the oldest debts and forgets them. What another worker is settling is left to it; when `free` throws, all stay. The slot of
+    /// a message that holds it again, or still, is not freed.
     /// - Returns: how many were settled.
     package func settle(limit: Int, by free: @Sendable ([Debt]) async throws -> Void) async throws -> Int {
         try await pool.transaction { transaction in
-            var debts: [Debt] = []
+            var (debts, own): ([Debt], [Bool]) = ([], [])
             for row in try await transaction.query(Self.lock(limit: limit)) {
                 guard let id = MessageID(try row.uuid("message_id")) else { continue }
                 debts.append(
@@ -51,9 +52,11 @@ package struct SlotDebtStore: Sendable {
                         weekKey: try row.string("week_key")
                     )
                 )
+                own.append(try row.bool("is_own"))
             }
             guard !debts.isEmpty else { return 0 }
-            try await free(debts)
+            let unowned = zip(debts, own).filter { !$0.1 }.map(\.0)
+            if !unowned.isEmpty { try await free(unowned) }
             _ = try await transaction.query(Self.forget(debts.map { ($0.messageID, $0.weekKey) }))
             return debts.count
         }
@@ -81,8 +84,11 @@ package struct SlotDebtStore: Sendable {
 
     static func lock(limit: Int) -> SQL {
         """
-        SELECT message_id, user_id, category, week_key FROM slot_debts
-        ORDER BY created_at LIMIT \(limit) FOR UPDATE SKIP LOCKED
+        SELECT d.message_id, d.user_id, d.category, d.week_key, EXISTS (
+            SELECT FROM notification_messages m
+            WHERE m.id = d.message_id AND m.week_key = d.week_key AND m.status IN ('pending', 'sent', 'unknown')
+        ) AS is_own
+        FROM slot_debts d ORDER BY d.created_at LIMIT \(limit) FOR UPDATE OF d SKIP LOCKED
         """
     }
 }

@@ -11,6 +11,14 @@ package struct UpkeepStore: Sendable {
         package let category: String
         package let weekKey: String?
         package let keepsSlot: Bool
+
+        package init(id: MessageID, userID: String, category: String, weekKey: String?, keepsSlot: Bool) {
+            self.id = id
+            self.userID = userID
+            self.category = category
+            self.weekKey = weekKey
+            self.keepsSlot = keepsSlot
+        }
     }
 
     /// Lets one process at a time search for lost rows.
@@ -30,10 +38,17 @@ package struct UpkeepStore: Sendable {
     }
 
     /// Ends rows that are still pending: `failed`, or by what devices answered `unknown` or `sent`.
-    /// - Returns: how many were ended.
-    package func endLost(_ ids: [MessageID]) async throws(PostgresError) -> Int {
-        guard !ids.isEmpty else { return 0 }
-        return try await pool.queryRetryingTransient(Self.endLost(ids)).affected
+    /// The slots of those that reached nobody are noted as debts.
+    /// - Returns: how many of each category became what.
+    package func endLost(_ ids: [MessageID]) async throws(PostgresError)
+        -> [(category: String, status: String, count: Int)]
+    {
+        guard !ids.isEmpty else { return [] }
+        var ended: [(category: String, status: String, count: Int)] = []
+        for row in try await pool.queryRetryingTransient(Self.endLost(ids)) {
+            ended.append((try row.string("category"), try row.string("status"), try row.int("count")))
+        }
+        return ended
     }
 
     /// Rows that went out uncounted.
@@ -41,10 +56,25 @@ package struct UpkeepStore: Sendable {
         try await messages(Self.uncounted(limit: limit))
     }
 
-    /// Notes that the slots of rows were taken.
-    package func markCounted(_ ids: [MessageID]) async throws(PostgresError) -> [Message] {
-        guard !ids.isEmpty else { return [] }
-        return try await messages(Self.markCounted(ids))
+    /// Notes that the slots of rows were taken, where they stand as they were found: with the same week, and with their slot or
+    /// without it.
+    /// - Returns: which rows those were.
+    package func markCounted(_ found: [Message]) async throws(PostgresError) -> Set<MessageID> {
+        try await ids(Self.markCounted(found), of: found)
+    }
+
+    /// Which rows hold their slot still, in the week that was read.
+    package func stillHolding(_ found: [Message]) async throws(PostgresError) -> Set<MessageID> {
+        try await ids(Self.stillHolding(found), of: found)
+    }
+
+    private func ids(_ statement: SQL, of found: [Message]) async throws(PostgresError) -> Set<MessageID> {
+        guard !found.isEmpty else { return [] }
+        var ids: Set<MessageID> = []
+        for row in try await pool.queryRetryingTransient(statement) {
+            if let id = MessageID(try row.uuid("id")) { ids.insert(id) }
+        }
+        return ids
     }
 
     /// A page of the rows that hold slots in the weeks that run anywhere on earth now, in the order of their ids.
@@ -102,10 +132,16 @@ package struct UpkeepStore: Sendable {
                     END,
                     reason = CASE WHEN m.sent_at IS NULL THEN 'lost' END, updated_at = now()
                 WHERE m.id = ANY(\(ids)) AND m.id BETWEEN \(ids.min()) AND \(ids.max()) AND m.status = 'pending'
-                RETURNING m.id, m.user_id, m.category, m.job_id, m.status
+                RETURNING m.id, m.user_id, m.category, m.job_id, m.status, m.week_key
+            ), owed AS (
+                INSERT INTO slot_debts (message_id, week_key, user_id, category)
+                SELECT id, week_key, user_id, category FROM ended WHERE status = 'failed' AND week_key IS NOT NULL
+                ON CONFLICT DO NOTHING
+            ), told AS (
+                INSERT INTO notification_events (at, message_id, user_id, job_id, ats, attempt, kind, category, gate, reason)
+                SELECT clock_timestamp(), id, user_id, job_id, 0, 0, status, category, 'reaper', 'lost' FROM ended
             )
-            INSERT INTO notification_events (at, message_id, user_id, job_id, ats, attempt, kind, category, gate, reason)
-            SELECT clock_timestamp(), id, user_id, job_id, 0, 0, status, category, 'reaper', 'lost' FROM ended
+            SELECT category, status, count(*)::int AS count FROM ended GROUP BY category, status
             """
     }
 
@@ -116,12 +152,24 @@ package struct UpkeepStore: Sendable {
         """
     }
 
-    static func markCounted(_ ids: [MessageID]) -> SQL {
-        let ids = ids.map(\.bits)
+    static func markCounted(_ found: [Message]) -> SQL {
+        let ids = found.map(\.id.bits)
         return """
-            UPDATE notification_messages SET cap_open = false, updated_at = now()
-            WHERE id = ANY(\(ids)) AND id BETWEEN \(ids.min()) AND \(ids.max()) AND cap_open
-            RETURNING id, user_id, category, week_key, status IN ('pending', 'sent', 'unknown') AS keeps_slot
+            UPDATE notification_messages m SET cap_open = false, updated_at = now()
+            FROM unnest(\(ids), \(found.map(\.weekKey)), \(found.map(\.keepsSlot))) AS f(id, week_key, keeps_slot)
+            WHERE m.id = f.id AND m.id BETWEEN \(ids.min()) AND \(ids.max()) AND m.cap_open
+              AND m.week_key IS NOT DISTINCT FROM f.week_key
+              AND (m.status IN ('pending', 'sent', 'unknown')) = f.keeps_slot
+            RETURNING m.id
+            """
+    }
+
+    static func stillHolding(_ found: [Message]) -> SQL {
+        let ids = found.map(\.id.bits)
+        return """
+            SELECT m.id FROM unnest(\(ids), \(found.map(\.weekKey))) AS f(id, week_key)
+            JOIN notification_messages m ON m.id = f.id AND m.week_key = f.week_key
+            WHERE m.id BETWEEN \(ids.min()) AND \(ids.max()) AND m.status IN ('pending', 'sent', 'unknown')
             """
     }
 
