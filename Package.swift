@@ -172,7 +172,7 @@ let package = Package(
             name: "CampaignProducer",
             dependencies: [
                 "Kernel", "Observability", "ServiceRuntime", "PostgresClient", "HTTPServer", "JobQueue", "Store",
-                "DeliveryAdapters", "Producers",
+                "DeliveryAdapters", "Producers", "Notifications", "NotificationContract",
             ],
             path: "services/campaign-producer",
             exclude: ["README.md"]

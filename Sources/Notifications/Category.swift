@@ -63,6 +63,9 @@ package struct DeliveryWindow: Sendable, Equatable {
     package let closes: Int
     package let outside: Outside
 
+    /// All day.
+    package static let always = DeliveryWindow(openingHour: 0, closingHour: 24, outside: .drop)
+
     package init(openingHour: Int, closingHour: Int, outside: Outside) {
         opens = openingHour * 60
         closes = closingHour * 60

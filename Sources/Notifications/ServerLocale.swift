@@ -21,16 +21,18 @@ package enum ServerLocale: String, CaseIterable, Sendable {
     ///
     /// Script and region are used where they matter: Norwegian of any kind reads `nb`, and Chinese reads `zh-Hans` unless its
     /// script or region says traditional.
-    package static func resolve(_ tag: String?) -> ServerLocale {
-        guard let tag else { return .english }
+    package static func resolve(_ tag: String?) -> ServerLocale { tag.flatMap(matching) ?? .english }
+
+    /// The locale for a BCP 47 tag, `nil` when the catalog has no texts in that language.
+    package static func matching(_ tag: String) -> ServerLocale? {
         let parts = tag.replacing("_", with: "-").split(separator: "-").map { $0.lowercased() }
-        guard let language = parts.first else { return .english }
+        guard let language = parts.first else { return nil }
         switch language {
         case "no", "nn", "nb": return .norwegian
         case "zh":
             let traditional = parts.contains("hant") || !Set(parts).isDisjoint(with: ["tw", "hk", "mo"])
-            return traditional && !parts.contains("hans") ? .english : .simplifiedChinese
-        default: return ServerLocale(rawValue: language) ?? .english
+            return traditional && !parts.contains("hans") ? nil : .simplifiedChinese
+        default: return ServerLocale(rawValue: language)
         }
     }
 }

@@ -16,7 +16,7 @@ struct CampaignProcessTests {
         let texts = try #require(CampaignTexts([.english: .init(body: "Hello")], fallback: .english))
         let store = CampaignStore(pool: stage.database.pool)
         _ = try await store.create(id, CampaignContent(name: "c", texts: texts, pace: pace), by: "tester")
-        _ = try await store.schedule(id, .at(SystemWallClock().now), by: "tester")
+        _ = try await store.schedule(id, .at(SystemWallClock().now), version: nil, by: "tester")
         return id
     }
 

@@ -8,6 +8,11 @@ import TestSupport
 import Testing
 
 @Suite struct CampaignRoutesTests {
+    /// The draft with another member, or one in place of its own.
+    private static func draft(with name: String, _ value: JSONValue) -> JSONValue {
+        .object((draft.members ?? []).filter { $0.name != name } + [JSONMember(name, value)])
+    }
+
     private static let draft: JSONValue = [
         "name": "Winter", "texts": ["en": ["title": "Hi", "body": "Look"], "de": ["body": "Schau"]],
         "fallbackLanguage": "en", "deeplinkUrl": "im://home",
@@ -59,7 +64,7 @@ import Testing
             let edited = try await fixture.service(.patch, path, ["name": "Winter 2", "version": 1])
             #expect(edited.status == 200 && edited.data["name"] == "Winter 2" && edited.data["version"] == 2)
             #expect(edited.data["texts"]?["de"]?["body"] == "Schau")
-            #expect(try await fixture.service(.patch, path, ["name": "x", "version": 1]).slug == "campaign-state")
+            #expect(try await fixture.service(.patch, path, ["name": "x", "version": 1]).slug == "campaign-version")
             // Looked at.
             let preview = try await fixture.service(.get, path + "/preview")
             #expect(preview.data["users"] == 2 && preview.data["reachable"] == 2 && preview.data["withoutZone"] == 2)
@@ -80,6 +85,16 @@ import Testing
             #expect(try await fixture.service(.post, path + "/test", ["users": many]).status == 422)
             // Scheduled, back, started, stopped.
             let later = (fixture.clock.now + .seconds(3600)).rfc3339
+            // A list that is not used would mean everybody.
+            for action in ["/schedule", "/start"] {
+                let refused = try await fixture.service(.post, path + action, ["at": .string(later)])
+                #expect(refused.status == 422 && refused.json["pointer"] == "/audience/list")
+            }
+            let listed = try await fixture.service(.patch, path, ["audience": ["list": true]])
+            #expect(listed.data["version"] == 3)
+            let stale = try await fixture.service(.post, path + "/schedule", ["at": .string(later), "version": 2])
+            #expect(stale.status == 409 && stale.slug == "campaign-version")
+            #expect(try await fixture.service(.post, path + "/start", ["version": 2]).slug == "campaign-version")
             let scheduled = try await fixture.service(.post, path + "/schedule", ["at": .string(later)])
             #expect(scheduled.data["state"] == "scheduled" && scheduled.data["startsAt"] == .string(later))
             #expect(try await fixture.service(.patch, path, ["name": "late"]).status == 409)
@@ -93,12 +108,14 @@ import Testing
             #expect(try await fixture.service(.get, path + "/outcomes").data["outcomes"] == [])
             #expect(try await fixture.service(.post, path + "/stop").data["state"] == "stopped")
             #expect(try await fixture.service(.post, path + "/stop").status == 200)
+            #expect(try await fixture.service(.post, path + "/test", ["users": ["u1"]]).slug == "campaign-state")
             // Who did it.
             let audit = try await fixture.service(.get, path + "/audit?limit=100")
             let entries = audit.data["entries"]?.arrayValue ?? []
             #expect(
                 entries.reversed().map { $0["action"] } == [
-                    "create", "edit", "list-replace", "list-add", "test", "schedule", "unschedule", "schedule", "stop",
+                    "create", "edit", "list-replace", "list-add", "test", "edit", "schedule", "unschedule", "schedule",
+                    "stop",
                     "stop",
                 ]
             )
@@ -128,6 +145,36 @@ import Testing
         ]
         let tooLong = try await fixture.service(.post, "/api/v1/campaigns", long)
         #expect(tooLong.status == 422 && tooLong.json["pointer"] == "/texts/en")
+    }
+
+    @Test func `an audience with a criterion that nobody knows is refused, not taken for everybody (P8)`() async throws
+    {
+        try await LiveGateway.run { live in
+            let cases: [(JSONValue, String)] = [
+                (["language": ["de"]], "/audience/language"), (["Platforms": ["ios"]], "/audience/Platforms"),
+                (["zones": ["Europe/Oslo", "Europe/Olso"]], "/audience/zones"), (["a/b": 1], "/audience/a~1b"),
+            ]
+            for (audience, pointer) in cases {
+                let draft = Self.draft(with: "audience", audience)
+                let answer = try await live.fixture.service(.post, "/api/v1/campaigns", draft)
+                #expect(answer.status == 422 && answer.json["pointer"]?.stringValue == pointer, "\(audience)")
+            }
+            let paced = try await live.fixture.service(.post, "/api/v1/campaigns", Self.draft(with: "pace", 5))
+            #expect(paced.json["pointer"] == "/pace")
+            let draft = Self.draft(with: "audience", ["zones": ["Europe/Oslo"], "platforms": ["iOS"]])
+            try await addUser("u1", language: nil, live)
+            _ = try await live.database.pool.query(
+                "UPDATE user_notification_preferences SET timezone = 'Europe/Oslo' WHERE user_id = 'u1'"
+            )
+            let made = try await live.fixture.service(.post, "/api/v1/campaigns", draft)
+            let path = "/api/v1/campaigns/\(made.data["id"]?.stringValue ?? "")"
+            let preview = try await live.fixture.service(.get, path + "/preview")
+            #expect(preview.data["users"] == 1, "platforms are named in any case")
+            let unknown = try await live.fixture.service(.patch, path, ["audience": ["zone": ["UTC"]]])
+            #expect(unknown.status == 422 && unknown.json["pointer"] == "/audience/zone")
+            let misspelt = try await live.fixture.service(.patch, path, ["pacePerMinut": 5])
+            #expect(misspelt.status == 422 && misspelt.json["pointer"] == "/pacePerMinut")
+        }
     }
 
     @Test func `campaigns are for their own scope alone (P8)`() async throws {

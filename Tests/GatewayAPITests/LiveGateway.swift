@@ -79,6 +79,7 @@ struct LiveGateway {
             activity: StoreActivityLog(ActivityStore(pool: pool)),
             campaigns: StoreCampaignDesk(
                 CampaignStore(pool: pool),
+                patient: CampaignStore(pool: pool),
                 messages: CampaignMessages(
                     identity: MessageIdentity(prefix: queue.prefix, queue: queue.name) { SHA256.hash($0) }
                 ),

@@ -21,7 +21,9 @@ struct NoCampaignDesk: CampaignDesk {
     func addToList(_ id: CampaignID, _ users: [UserID], replacing: Bool, limit: Int, by credential: String) async throws
         -> (size: Int?, change: CampaignStore.Change)
     { try away() }
-    func schedule(_ id: CampaignID, _ timing: CampaignTiming, by credential: String) async throws
+    func listSize(_ id: CampaignID) async throws -> Int { try away() }
+    func unknownZones(_ names: [String]) async throws -> [String] { try away() }
+    func schedule(_ id: CampaignID, _ timing: CampaignTiming, version: Int?, by credential: String) async throws
         -> CampaignStore.Change
     { try away() }
     func unschedule(_ id: CampaignID, by credential: String) async throws -> CampaignStore.Change { try away() }

@@ -21,7 +21,8 @@ struct CampaignTests {
     }
 
     @Test(arguments: [
-        ("de", "de"), ("de-AT", "de"), ("nn", "nb"), ("no_NO", "nb"), ("fr", "de"), ("xx", "en"), ("en-GB", "en"),
+        ("de", "de"), ("de-AT", "de"), ("nn", "nb"), ("no_NO", "nb"), ("fr", "de"), ("xx", "de"), ("zh-TW", "de"),
+        ("en-GB", "en"),
         (nil, "de"),
     ])
     func `a user reads the words of their language, or the fallback's (P8)`(tag: String?, read: String) throws {

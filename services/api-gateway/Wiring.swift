@@ -17,6 +17,9 @@ import Store
 struct Wiring: Sendable {
     /// How often readiness is looked at.
     private static let watchInterval = Duration.seconds(2)
+    private static let patientConnections = 2
+    /// A little less than the handlers that need it may take.
+    private static let longestStatement = Duration.seconds(50)
 
     /// How often erasures are looked at that are due.
     private static let erasureInterval = Duration.seconds(5)
@@ -27,6 +30,8 @@ struct Wiring: Sendable {
     private let credentials: ServiceCredentialStore
     private let published: PublishedKeys?
     private let keys: TokenKeys
+    /// For what looks through all users, or all that is held of one: so that no other request waits for it.
+    private let patient: PostgresPool
     private let server: HTTPServer
     private let operations: OperationsServer
     private let telemetry: Telemetry
@@ -42,17 +47,23 @@ struct Wiring: Sendable {
             databaseConnections: config.databaseConnections,
             telemetry: telemetry
         )
+        var options = PostgresPool.Options()
+        options.size = Self.patientConnections
+        options.prepare = config.platform.preparesStatements
+        options.statementTimeout = Self.longestStatement
+        options.applicationName = service.name
+        let patient = PostgresPool(url: config.platform.database, options: options, telemetry: telemetry)
         let direct = DirectTools(config, platform: platform, telemetry: telemetry)
         let credentials = try config.access.credentialStore(telemetry: telemetry)
         let eraser = UserEraser(
-            store: PersonalDataStore(pool: platform.pool),
+            store: PersonalDataStore(pool: patient),
             queue: platform.queue,
             limiter: platform.limiter,
             registry: platform.registry,
             telemetry: telemetry
         )
         let clock = SystemWallClock()
-        var ports = Self.ports(platform, eraser, direct, isDeveloper: config.access.developerToken != nil)
+        var ports = Self.ports(platform, patient, eraser, direct, isDeveloper: config.access.developerToken != nil)
         ports.appStore = try Self.appStorePorts(config, platform, telemetry: telemetry)
         ports.lifecycle = Self.lifecyclePorts(config, platform)
         let published = try config.access.keySet?.client(telemetry: telemetry)
@@ -101,6 +112,7 @@ struct Wiring: Sendable {
         )
         self.telemetry = telemetry
         self.platform = platform
+        self.patient = patient
         self.eraser = eraser
         self.direct = direct
         self.credentials = credentials
@@ -110,6 +122,7 @@ struct Wiring: Sendable {
 
     private static func ports(
         _ platform: Platform,
+        _ patient: PostgresPool,
         _ eraser: UserEraser,
         _ direct: DirectTools,
         isDeveloper: Bool
@@ -127,6 +140,7 @@ struct Wiring: Sendable {
             activity: StoreActivityLog(ActivityStore(pool: pool)),
             campaigns: StoreCampaignDesk(
                 CampaignStore(pool: pool),
+                patient: CampaignStore(pool: patient),
                 messages: CampaignMessages(identity: platform.identity),
                 bus: platform.bus
             ),
@@ -216,6 +230,7 @@ struct Wiring: Sendable {
         await operations.stop()
         await direct.close()
         await published?.close()
+        await patient.close()
         await platform.close()
     }
 }

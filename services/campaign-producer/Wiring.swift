@@ -2,6 +2,8 @@ import DeliveryAdapters
 import HTTPServer
 import JobQueue
 import Kernel
+import NotificationContract
+import Notifications
 import Observability
 import PostgresClient
 import Producers
@@ -49,6 +51,8 @@ struct Wiring: Sendable {
         conductor = CampaignConductor(
             store: store,
             chunks: chunks,
+            delivery: platform.queue,
+            highWater: config.highWater,
             plan: CampaignFanOutStore.FreezePlan(defaultZone: config.platform.defaultZone),
             telemetry: telemetry
         )
@@ -58,6 +62,7 @@ struct Wiring: Sendable {
             bus: platform.bus,
             delivery: platform.queue,
             highWater: config.highWater,
+            window: try platform.registry.category(.campaign).window ?? .always,
             telemetry: telemetry
         )
         worker = JobWorker(

@@ -8,11 +8,15 @@ package import Store
 /// Campaigns in PostgreSQL, and the bus for their test sends.
 package struct StoreCampaignDesk: CampaignDesk {
     private let store: CampaignStore
+    /// For what looks through all users or all messages.
+    private let patient: CampaignStore
     private let messages: CampaignMessages
     private let bus: NotificationBus
 
-    package init(_ store: CampaignStore, messages: CampaignMessages, bus: NotificationBus) {
+    /// - Parameter patient: over a pool whose statements may take long, and that nobody else waits for.
+    package init(_ store: CampaignStore, patient: CampaignStore, messages: CampaignMessages, bus: NotificationBus) {
         self.store = store
+        self.patient = patient
         self.messages = messages
         self.bus = bus
     }
@@ -51,14 +55,22 @@ package struct StoreCampaignDesk: CampaignDesk {
         by credential: String
     ) async throws -> (size: Int?, change: CampaignStore.Change) {
         try await asking {
-            try await store.addToList(id, users, replacing: replacing, limit: limit, by: credential)
+            try await patient.addToList(id, users, replacing: replacing, limit: limit, by: credential)
         }
     }
 
-    package func schedule(_ id: CampaignID, _ timing: CampaignTiming, by credential: String) async throws
+    package func listSize(_ id: CampaignID) async throws -> Int {
+        try await asking { try await patient.listSize(id) }
+    }
+
+    package func unknownZones(_ names: [String]) async throws -> [String] {
+        try await asking { try await store.unknownZones(names) }
+    }
+
+    package func schedule(_ id: CampaignID, _ timing: CampaignTiming, version: Int?, by credential: String) async throws
         -> CampaignStore.Change
     {
-        try await asking { try await store.schedule(id, timing, by: credential) }
+        try await asking { try await store.schedule(id, timing, version: version, by: credential) }
     }
 
     package func unschedule(_ id: CampaignID, by credential: String) async throws -> CampaignStore.Change {
@@ -80,11 +92,11 @@ package struct StoreCampaignDesk: CampaignDesk {
     }
 
     package func outcomes(of campaign: Campaign) async throws -> [CampaignStore.Outcome] {
-        try await asking { try await store.outcomes(of: campaign) }
+        try await asking { try await patient.outcomes(of: campaign) }
     }
 
     package func counts(_ campaign: Campaign, isOnByDefault: Bool) async throws -> [CampaignStore.Count] {
-        try await asking { try await store.counts(campaign, isOnByDefault: isOnByDefault) }
+        try await asking { try await patient.counts(campaign, isOnByDefault: isOnByDefault) }
     }
 
     package func sendTest(

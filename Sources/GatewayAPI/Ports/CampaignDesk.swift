@@ -16,7 +16,11 @@ package protocol CampaignDesk: Sendable {
     /// - Throws: `CampaignStore.ListTooLong`, with nothing changed.
     func addToList(_ id: CampaignID, _ users: [UserID], replacing: Bool, limit: Int, by credential: String) async throws
         -> (size: Int?, change: CampaignStore.Change)
-    func schedule(_ id: CampaignID, _ timing: CampaignTiming, by credential: String) async throws
+    func listSize(_ id: CampaignID) async throws -> Int
+    /// Those of the names that are no time zones.
+    func unknownZones(_ names: [String]) async throws -> [String]
+    /// - Parameter version: the one the caller saw; `nil` for whichever.
+    func schedule(_ id: CampaignID, _ timing: CampaignTiming, version: Int?, by credential: String) async throws
         -> CampaignStore.Change
     func unschedule(_ id: CampaignID, by credential: String) async throws -> CampaignStore.Change
     func stop(_ id: CampaignID, now: Timestamp, by credential: String) async throws -> CampaignStore.Change

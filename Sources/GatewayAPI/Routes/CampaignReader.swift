@@ -7,6 +7,9 @@ import Notifications
 /// Reads what an operator writes of a campaign, with every fault told at once.
 struct CampaignReader: Sendable {
     private static let members = ["name", "texts", "fallbackLanguage", "deeplinkUrl", "audience", "pacePerMinute"]
+    private static let audienceMembers = [
+        "languages", "zones", "platforms", "activeWithinDays", "inactiveForDays", "list",
+    ]
     private static let longestName = 200
     /// Entries of a list in an audience.
     static let mostChoices = 600
@@ -20,6 +23,7 @@ struct CampaignReader: Sendable {
     /// Reads the whole content of a new campaign.
     func content(_ value: JSONValue) throws(Problem) -> CampaignContent {
         var body = try BodyReader(value)
+        refuseUnknown(in: value, but: Self.members, at: "", &body)
         let name = body.requiredText("name", limit: Self.longestName) ?? ""
         let deeplink = body.text("deeplinkUrl", limit: NotificationLimits.deeplink)
         let texts = texts(&body)
@@ -33,9 +37,22 @@ struct CampaignReader: Sendable {
 
     /// Reads a change: members that are not given stay as they are.
     func content(_ value: JSONValue, changing old: CampaignContent) throws(Problem) -> CampaignContent {
-        let given = try BodyReader(value).value.members ?? []
+        var body = try BodyReader(value)
+        let given = body.value.members ?? []
+        refuseUnknown(in: value, but: Self.members + ["version"], at: "", &body)
+        try body.finish()
         let kept = (old.json.members ?? []).filter { member in !given.contains { $0.name == member.name } }
         return try content(.object(kept + given.filter { Self.members.contains($0.name) }))
+    }
+
+    /// A member that nobody reads is a mistake: an audience with a mistyped criterion would be everybody.
+    private func refuseUnknown(in value: JSONValue, but known: [String], at place: String, _ body: inout BodyReader) {
+        for member in value.members ?? [] where !known.contains(member.name) {
+            body.report(
+                place + JSONPointer.token(String(member.name.prefix(64))),
+                "is not known; known are \(known.joined(separator: ", "))"
+            )
+        }
     }
 
     private func texts(_ body: inout BodyReader) -> CampaignTexts? {
@@ -96,7 +113,11 @@ struct CampaignReader: Sendable {
             // A push that is too long is cut; an operator can write less instead.
             let sent = payload.flatMap { try? JSONValue(parsing: $0) }?["aps"]?["alert"]?["body"]
             if sent != .string(words.body) {
-                body.report("texts/\(locale.rawValue)", "is too long for a push with this link")
+                let kept = sent?.stringValue?.count ?? 0
+                body.report(
+                    "texts/\(locale.rawValue)",
+                    "is too long for a push with this link: of its \(words.body.count) characters \(kept) fit"
+                )
             }
         }
         guard let deeplink else { return }
@@ -116,6 +137,7 @@ struct CampaignReader: Sendable {
             body.report("audience", "must be an object, not \(value.kind)")
             return CampaignAudience()
         }
+        refuseUnknown(in: value, but: Self.audienceMembers, at: "audience/", &body)
         let languages = list("languages", of: value, &body)
         if let unknown = languages?.first(where: { ServerLocale(rawValue: $0) == nil }) {
             body.report("audience/languages", "holds \"\(unknown)\", which is no language of the catalog")

@@ -25,6 +25,8 @@ struct CampaignRoutes: Sendable {
     let clock: any WallClock
     /// A list of users takes some tens of megabytes while it is read.
     let listTurnstile = Turnstile(places: 1)
+    /// Looking through all users, or a million messages, keeps the database busy for seconds.
+    let countTurnstile = Turnstile(places: 1)
 
     var endpoints: [Endpoint] { drafts + actions + reports }
 
@@ -60,7 +62,7 @@ struct CampaignRoutes: Sendable {
                 let key = try IdempotencyKey(request.headers)
                 let body = try request.json()
                 return try await idempotency.run(request, body, credential, key, dues: [nil]) { ids in
-                    let content = try reader.content(body)
+                    let content = try await checked(try reader.content(body))
                     guard let id = ids.first else { throw Problem.idempotencyIncomplete }
                     let change = try await desk.create(CampaignID(id.bits), content, by: credential.id)
                     return .data(try change.campaign().json, status: 201)
@@ -78,11 +80,10 @@ struct CampaignRoutes: Sendable {
             ) { request, credential in
                 let body = try request.json()
                 let old = try await campaign(request)
-                let content = try reader.content(body, changing: old.content)
-                let version = try version(body)
+                let content = try await checked(try reader.content(body, changing: old.content))
+                let version = try version(body) ?? old.version
                 return .data(
-                    try await desk.edit(old.id, content, version: version ?? old.version, by: credential.id)
-                        .campaign().json
+                    try await desk.edit(old.id, content, version: version, by: credential.id).campaign(at: version).json
                 )
             },
             service(.delete, Self.one, "Remove a draft", .deleteCampaign) { request, credential in
@@ -113,9 +114,12 @@ struct CampaignRoutes: Sendable {
                 let body = try request.json()
                 return try await idempotency.run(request, body, credential, key, dues: [nil]) { ids in
                     let users = try testUsers(body)
+                    let campaign = try await campaign(request)
+                    // What is stopped ends at gate 0, a test of it too.
+                    guard campaign.state != .stopped else { throw Problem.campaignState(campaign) }
                     guard let run = ids.first else { throw Problem.idempotencyIncomplete }
                     let receipts = try await desk.sendTest(
-                        try await campaign(request),
+                        campaign,
                         to: users,
                         run: run.description,
                         at: run.instant,
@@ -131,8 +135,8 @@ struct CampaignRoutes: Sendable {
                 .scheduleCampaign,
                 limits: Self.patience
             ) { request, credential in
-                let timing = try timing(request)
-                return try await schedule(request, timing, credential)
+                let body = try request.json()
+                return try await schedule(request, try timing(body), try version(body), credential)
             },
             service(
                 .delete,
@@ -149,7 +153,8 @@ struct CampaignRoutes: Sendable {
                 .startCampaign,
                 limits: Self.patience
             ) { request, credential in
-                try await schedule(request, .at(clock.now), credential)
+                let version = request.body.isEmpty ? nil : try version(request.json())
+                return try await schedule(request, .at(clock.now), version, credential)
             },
             service(.post, Self.one + "/stop", "Stop a campaign", .stopCampaign) { request, credential in
                 .data(try await desk.stop(try id(request), now: clock.now, by: credential.id).campaign().json)
@@ -186,7 +191,8 @@ struct CampaignRoutes: Sendable {
                 .campaignOutcomes,
                 limits: Self.patience
             ) { request, _ in
-                let outcomes = try await desk.outcomes(of: try await campaign(request))
+                let campaign = try await campaign(request)
+                let outcomes = try await countTurnstile.pass { try await desk.outcomes(of: campaign) }
                 let list = outcomes.map { outcome -> JSONValue in
                     [
                         "outcome": .string(outcome.kind), "reason": .optional(outcome.reason),
@@ -251,8 +257,8 @@ struct CampaignRoutes: Sendable {
         return users
     }
 
-    private func timing(_ request: HTTPRequest) throws(Problem) -> CampaignTiming {
-        var body = try BodyReader(request)
+    private func timing(_ value: JSONValue) throws(Problem) -> CampaignTiming {
+        var body = try BodyReader(value)
         let moment = body.moment("at")
         let text = body.text("localTime", limit: 19)
         let local = text.flatMap { CampaignTiming.LocalTime($0) }
@@ -273,11 +279,19 @@ struct CampaignRoutes: Sendable {
 
     // MARK: Doing
 
-    private func schedule(_ request: HTTPRequest, _ timing: CampaignTiming, _ credential: ServiceCredential)
-        async throws
-        -> HTTPResponse
-    {
+    /// - Parameter version: the one that the caller saw; without it the one that is judged here.
+    private func schedule(
+        _ request: HTTPRequest,
+        _ timing: CampaignTiming,
+        _ version: Int?,
+        _ credential: ServiceCredential
+    ) async throws -> HTTPResponse {
         let campaign = try await campaign(request)
+        let version = version ?? campaign.version
+        if !campaign.content.audience.usesList {
+            let listed = try await desk.listSize(campaign.id)
+            guard listed == 0 else { throw Problem.listUnused(listed) }
+        }
         if let pace = campaign.content.pace {
             let users = try await counts(campaign).reduce(0) { $0 + $1.users }
             guard Duration.seconds(users / pace * 60) <= Self.longestRun else {
@@ -286,11 +300,24 @@ struct CampaignRoutes: Sendable {
                 ])
             }
         }
-        return .data(try await desk.schedule(campaign.id, timing, by: credential.id).campaign().json)
+        let change = try await desk.schedule(campaign.id, timing, version: version, by: credential.id)
+        return .data(try change.campaign(at: version).json)
     }
 
     private func counts(_ campaign: Campaign) async throws -> [CampaignStore.Count] {
-        try await desk.counts(campaign, isOnByDefault: reader.category.isEnabledByDefault)
+        try await countTurnstile.pass {
+            try await desk.counts(campaign, isOnByDefault: reader.category.isEnabledByDefault)
+        }
+    }
+
+    /// Refuses what only the database knows to be wrong.
+    private func checked(_ content: CampaignContent) async throws -> CampaignContent {
+        guard let zones = content.audience.zones else { return content }
+        let unknown = try await desk.unknownZones(zones)
+        guard let first = unknown.first else { return content }
+        throw Problem.unacceptable([
+            .init(pointer: "/audience/zones", detail: "holds \"\(first)\", which is no IANA time zone")
+        ])
     }
 
     private func upload(_ request: HTTPRequest, _ credential: ServiceCredential) async throws -> HTTPResponse {
@@ -301,7 +328,8 @@ struct CampaignRoutes: Sendable {
         guard type.hasPrefix("text/csv") || type.hasPrefix("text/plain") else { throw Problem.noList }
         let mode = request.query("mode") ?? "replace"
         guard ["replace", "add"].contains(mode) else { throw Problem.badParameter("mode", "must be replace or add") }
-        let list = UserList(request.body)
+        let list = UserList(request.body, limit: Self.longestList)
+        guard !list.isTooLong else { throw Problem.listTooLong(Self.longestList) }
         do {
             let (size, change) = try await desk.addToList(
                 try id(request),
@@ -350,11 +378,14 @@ struct CampaignRoutes: Sendable {
 
 extension CampaignStore.Change {
     /// The campaign after the change.
-    fileprivate func campaign() throws(Problem) -> Campaign {
+    /// - Parameter version: the one that the change was meant for.
+    fileprivate func campaign(at version: Int? = nil) throws(Problem) -> Campaign {
         switch self {
         case .done(let campaign): return campaign
         case .missing: throw .noSuchCampaign
-        case .refused(let campaign): throw .campaignState(campaign)
+        case .refused(let campaign):
+            if let version, version != campaign.version { throw .campaignVersion(campaign, read: version) }
+            throw .campaignState(campaign)
         }
     }
 }
@@ -380,9 +411,27 @@ extension Problem {
             status: 409,
             slug: "campaign-state",
             title: "Conflict",
-            detail:
-                "The campaign is \(campaign.state.rawValue) at version \(campaign.version), which does not allow this."
+            detail: "The campaign is \(campaign.state.rawValue), which does not allow this."
         )
+    }
+
+    static func campaignVersion(_ campaign: Campaign, read version: Int) -> Problem {
+        Problem(
+            status: 409,
+            slug: "campaign-version",
+            title: "Conflict",
+            detail:
+                "The campaign is at version \(campaign.version), not \(version): somebody changed it. Read it again, then repeat this."
+        )
+    }
+
+    static func listUnused(_ users: Int) -> Problem {
+        .unacceptable([
+            .init(
+                pointer: "/audience/list",
+                detail: "is false although \(users) users were uploaded, so it would go to everybody: set it to true"
+            )
+        ])
     }
 
     static func listTooLong(_ limit: Int) -> Problem {
@@ -390,7 +439,8 @@ extension Problem {
             status: 422,
             slug: "list-too-long",
             title: "Unprocessable request",
-            detail: "A list may have \(limit) users. Nothing of this part was taken."
+            detail:
+                "A list may have \(limit) users over all its parts. Nothing of this part was taken; make it shorter, or split the list between two campaigns."
         )
     }
 }

@@ -2,7 +2,8 @@ package import Kernel
 
 /// Whom a campaign is for. Every criterion that is given must hold.
 package struct CampaignAudience: Sendable, Equatable {
-    /// Users who read one of these languages; a user without one reads English. `nil` for all.
+    /// Users who read one of these languages; a user without one, or with one that nobody writes texts in, reads the campaign's fallback.
+    /// `nil` for all.
     package var languages: [ServerLocale]?
     /// IANA names; `nil` for all.
     package var zones: [String]?

@@ -29,11 +29,14 @@ package struct CampaignTexts: Sendable, Equatable {
 
     /// The words for a user with this BCP 47 tag, and the language they are in.
     package func text(for tag: String?) -> (locale: ServerLocale, text: Text) {
-        // A language the catalog does not know reads the campaign's fallback, not English.
-        let locale = tag == nil ? fallback : ServerLocale.resolve(tag)
+        let locale = locale(for: tag)
         if let text = byLocale[locale] { return (locale, text) }
         return (fallback, fallbackText)
     }
+
+    /// The language that counts as a user's own for this campaign. Without one, or with one that the catalog does not know, it is the
+    /// fallback.
+    package func locale(for tag: String?) -> ServerLocale { tag.flatMap(ServerLocale.matching) ?? fallback }
 
     /// `{"fallback": "en", "en": {"title": …, "body": …}}`, the form it is stored in.
     package var json: JSONValue {

@@ -1,7 +1,7 @@
 package import JobQueue
 package import Kernel
 package import NotificationBus
-import Notifications
+package import Notifications
 package import Observability
 package import Store
 
@@ -19,6 +19,7 @@ package struct CampaignFanOut: Sendable {
     private let bus: NotificationBus
     private let delivery: JobQueue
     private let highWater: Int
+    private let window: DeliveryWindow
     private let clock: any WallClock
     private let enqueued: Counter
     private let held: Counter
@@ -26,12 +27,14 @@ package struct CampaignFanOut: Sendable {
     /// - Parameters:
     ///   - delivery: the queue that the bus fills.
     ///   - highWater: with more jobs than this ready there, chunks wait.
+    ///   - window: the campaigns' delivery window. Chunks of one zone wait for it here; the engine waits for it with single users.
     package init(
         store: CampaignFanOutStore,
         messages: CampaignMessages,
         bus: NotificationBus,
         delivery: JobQueue,
         highWater: Int,
+        window: DeliveryWindow,
         clock: any WallClock = SystemWallClock(),
         telemetry: Telemetry
     ) {
@@ -40,6 +43,7 @@ package struct CampaignFanOut: Sendable {
         self.bus = bus
         self.delivery = delivery
         self.highWater = highWater
+        self.window = window
         self.clock = clock
         enqueued = telemetry.metrics.counter(
             "campaign_enqueued_total",
@@ -47,7 +51,7 @@ package struct CampaignFanOut: Sendable {
         )
         held = telemetry.metrics.counter(
             "campaign_chunks_held_total",
-            help: "How often a chunk waited for the queue to be worked off, or for its campaign's pace."
+            help: "How often a chunk waited for the queue to be worked off, its campaign's pace, or its hours."
         )
     }
 
@@ -92,19 +96,25 @@ package struct CampaignFanOut: Sendable {
     /// Hands one chunk over.
     /// - Returns: how many notifications; 0 when there was nothing left to do.
     package func perform(_ reference: CampaignFanOutStore.ChunkReference) async throws -> Int {
-        guard let chunk = try await store.chunk(reference) else { return 0 }
+        // Asked before anything that costs: while workers lag, chunks wait here by the hundred.
         if try await delivery.counts().ready > highWater {
             held.increment()
             throw DelayedJob(until: clock.now + .seconds(1))
         }
+        guard let chunk = try await store.chunk(reference, window) else { return 0 }
+        if let opensAt = chunk.opensAt {
+            held.increment()
+            try await store.postpone(reference, until: opensAt)
+            return 0
+        }
         if let pace = chunk.campaign.content.pace {
-            let time = Duration.milliseconds(chunk.recipients.count * 60_000 / max(pace, 1))
+            let time = Duration.milliseconds(chunk.users * 60_000 / max(pace, 1))
             if let until = try await store.takePlace(of: reference.campaign, for: time) {
                 held.increment()
                 throw DelayedJob(until: max(until, clock.now + .milliseconds(100)))
             }
         }
-        let requests = chunk.recipients.map { recipient in
+        let requests = try await store.recipients(of: reference).map { recipient in
             messages.request(
                 chunk.campaign,
                 for: recipient.user,

@@ -20,9 +20,11 @@ package struct UserList: Sendable {
     package private(set) var faultCount = 0
     /// Lines that named a user once more.
     package private(set) var repeats = 0
+    /// Whether it names more users than it may; reading ended there.
+    package private(set) var isTooLong = false
 
     /// Reads a list in UTF-8, line by line.
-    package init(_ bytes: some Collection<UInt8>) {
+    package init(_ bytes: some Collection<UInt8>, limit: Int = .max) {
         var seen: Set<UserID> = []
         var number = 0
         var rest = bytes[...]
@@ -39,7 +41,15 @@ package struct UserList: Sendable {
                 }
                 continue
             }
-            if seen.insert(user).inserted { users.append(user) } else { repeats += 1 }
+            guard seen.insert(user).inserted else {
+                repeats += 1
+                continue
+            }
+            guard users.count < limit else {
+                isTooLong = true
+                return
+            }
+            users.append(user)
         }
     }
 

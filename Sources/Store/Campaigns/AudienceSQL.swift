@@ -27,7 +27,8 @@ enum AudienceSQL {
         if let tags { all = "\(all) AND coalesce(p.language, '') = ANY(\(tags))" }
         if let zones = audience.zones { all = "\(all) AND p.timezone = ANY(\(zones))" }
         if audience.platforms != nil || !audience.usesList {
-            let platform: SQL = audience.platforms.map { " AND d.platform = ANY(\($0))" } ?? ""
+            let platform: SQL =
+                audience.platforms.map { " AND lower(d.platform) = ANY(\($0.map { $0.lowercased() }))" } ?? ""
             all = """
                 \(all) AND EXISTS (
                     SELECT FROM devices d WHERE d.user_id = p.user_id AND d.token IS NOT NULL AND d.invalidated_at IS NULL

@@ -39,7 +39,9 @@ package struct CampaignFanOutStore: Sendable {
         /// The instant of its message ids.
         package let startedAt: Timestamp
         package let dueAt: Timestamp
-        package let recipients: [(user: UserID, language: String?)]
+        package let users: Int
+        /// When its hours begin, `nil` when it may be handed over now.
+        package let opensAt: Timestamp?
     }
 
     private let pool: PostgresPool
@@ -65,7 +67,7 @@ package struct CampaignFanOutStore: Sendable {
             guard let moment = try await transaction.query(FanOutSQL.startInstant).first?.timestamp("at") else {
                 throw PostgresError(.decoding, message: "no instant to start at")
             }
-            let tags = try await CampaignStore.tags(campaign.content.audience) { statement in
+            let tags = try await CampaignStore.tags(campaign.content) { statement in
                 try await transaction.query(statement)
             }
             _ = try await transaction.query(FanOutSQL.freeze(campaign, tags: tags, plan, at: moment))
@@ -79,9 +81,10 @@ package struct CampaignFanOutStore: Sendable {
     }
 
     /// Chunks that are due and that no producer was told of lately.
-    package func handOut(limit: Int) async throws(PostgresError) -> [ChunkReference] {
+    /// - Parameter chunkSize: the most users of a chunk, as it was frozen.
+    package func handOut(limit: Int, chunkSize: Int) async throws(PostgresError) -> [ChunkReference] {
         var chunks: [ChunkReference] = []
-        for row in try await pool.queryRetryingTransient(FanOutSQL.handOut(limit: limit)) {
+        for row in try await pool.queryRetryingTransient(FanOutSQL.handOut(limit: limit, chunkSize: chunkSize)) {
             chunks.append(
                 ChunkReference(campaign: CampaignID(try row.uuid("campaign_id")), chunk: try row.int("chunk"))
             )
@@ -90,25 +93,40 @@ package struct CampaignFanOutStore: Sendable {
     }
 
     /// - Returns: `nil` when there is nothing left to do: it was enqueued, or its campaign was stopped.
-    package func chunk(_ reference: ChunkReference) async throws(PostgresError) -> Chunk? {
-        guard let row = try await pool.query(FanOutSQL.chunk(reference.campaign, reference.chunk)).first else {
+    package func chunk(_ reference: ChunkReference, _ window: DeliveryWindow) async throws(PostgresError) -> Chunk? {
+        guard let row = try await pool.query(FanOutSQL.chunk(reference.campaign, reference.chunk, window)).first else {
             return nil
         }
         let campaign = try Campaign(row)
         guard let startedAt = campaign.startedAt else {
             throw PostgresError(.decoding, message: "campaign \(campaign.id) is sending and never started")
         }
+        return Chunk(
+            campaign: campaign,
+            startedAt: startedAt,
+            dueAt: try row.timestamp("due_at"),
+            users: try row.int("chunk_users"),
+            opensAt: try row.optionalTimestamp("opens_at")
+        )
+    }
+
+    /// The users of a chunk with their languages; none when it was enqueued or called off meanwhile.
+    package func recipients(of reference: ChunkReference) async throws(PostgresError)
+        -> [(user: UserID, language: String?)]
+    {
         var recipients: [(user: UserID, language: String?)] = []
         for row in try await pool.query(FanOutSQL.recipients(reference.campaign, reference.chunk)) {
             if let user = UserID(try row.string("user_id")) {
                 recipients.append((user, try row.optionalString("language")))
             }
         }
-        return Chunk(
-            campaign: campaign,
-            startedAt: startedAt,
-            dueAt: try row.timestamp("due_at"),
-            recipients: recipients
+        return recipients
+    }
+
+    /// Puts a chunk off until its hours come.
+    package func postpone(_ reference: ChunkReference, until moment: Timestamp) async throws(PostgresError) {
+        _ = try await pool.queryRetryingTransient(
+            FanOutSQL.postpone(reference.campaign, reference.chunk, until: moment)
         )
     }
 

@@ -70,12 +70,18 @@ enum CampaignSQL {
     }
 
     /// - Parameter startsAt: when the producer begins.
-    static func schedule(_ id: CampaignID, startsAt: Timestamp, localTime: String?) -> SQL {
+    static func schedule(_ id: CampaignID, startsAt: Timestamp, localTime: String?, version: Int?) -> SQL {
         """
         UPDATE campaigns SET state = 'scheduled', starts_at = \(startsAt), local_time = \(localTime)::timestamp,
             updated_at = now()
-        WHERE id = \(id.bits) AND state = ANY(\(states(.schedule)))
+        WHERE id = \(id.bits) AND state = ANY(\(states(.schedule))) AND version = coalesce(\(version), version)
+          AND ((audience ->> 'list')::boolean
+            OR NOT EXISTS (SELECT FROM campaign_list_users l WHERE l.campaign_id = campaigns.id))
         """
+    }
+
+    static func unknownZones(_ names: [String]) -> SQL {
+        "SELECT name FROM unnest(\(names)) AS n(name) WHERE NOT EXISTS (SELECT FROM time_zones z WHERE z.name = n.name)"
     }
 
     static func unschedule(_ id: CampaignID) -> SQL {

@@ -149,15 +149,30 @@ package struct CampaignStore: Sendable {
     /// A list would hold more users than it may.
     package struct ListTooLong: Error {}
 
-    package func schedule(_ id: CampaignID, _ timing: CampaignTiming, by credential: String) async throws -> Change {
+    /// Refused too while users were uploaded to a campaign that does not use its list: it would go to everybody.
+    /// - Parameter version: the one the caller saw; `nil` for whichever.
+    package func schedule(_ id: CampaignID, _ timing: CampaignTiming, version: Int?, by credential: String) async throws
+        -> Change
+    {
         let (startsAt, local): (Timestamp, String?) =
             switch timing {
             case .at(let moment): (moment, nil)
             case .local(let time): (time.first, time.text)
             }
-        let statement = CampaignSQL.schedule(id, startsAt: startsAt, localTime: local)
+        let statement = CampaignSQL.schedule(id, startsAt: startsAt, localTime: local, version: version)
         return try await change(id, statement, "schedule", by: credential) {
             ["startsAt": .string(startsAt.rfc3339), "localTime": .optional(local)]
+        }
+    }
+
+    /// How many users the list holds.
+    package func listSize(_ id: CampaignID) async throws(PostgresError) -> Int {
+        try await pool.query(CampaignSQL.listSize(id)).first?.int("n") ?? 0
+    }
+
+    /// Those of the names that are no time zones.
+    package func unknownZones(_ names: [String]) async throws(PostgresError) -> [String] {
+        try await pool.query(CampaignSQL.unknownZones(names)).map { row throws(PostgresError) in try row.string("name")
         }
     }
 
@@ -243,7 +258,7 @@ package struct CampaignStore: Sendable {
     /// How many users the campaign would be for, by language tag.
     package func counts(_ campaign: Campaign, isOnByDefault: Bool) async throws -> [Count] {
         let audience = campaign.content.audience
-        let tags = try await Self.tags(audience) { statement in try await pool.query(statement) }
+        let tags = try await Self.tags(campaign.content) { statement in try await pool.query(statement) }
         let statement = AudienceSQL.counts(audience, of: campaign.id, tags: tags, isOnByDefault: isOnByDefault)
         return try await pool.query(statement).map { row in
             Count(
@@ -265,11 +280,10 @@ package struct CampaignStore: Sendable {
     }
 
     /// Which tags of those that users have count as the audience's languages; `nil` for all.
-    static func tags(_ audience: CampaignAudience, _ ask: (SQL) async throws -> PostgresRows) async throws -> [String]?
-    {
-        guard let languages = audience.languages else { return nil }
+    static func tags(_ content: CampaignContent, _ ask: (SQL) async throws -> PostgresRows) async throws -> [String]? {
+        guard let languages = content.audience.languages else { return nil }
         return try await ask(AudienceSQL.tags).map { row in try row.string("tag") }
-            .filter { languages.contains(ServerLocale.resolve($0.isEmpty ? nil : $0)) }
+            .filter { languages.contains(content.texts.locale(for: $0.isEmpty ? nil : $0)) }
     }
 
     private static func find(_ id: CampaignID, _ transaction: PostgresTransaction) async throws -> Campaign? {

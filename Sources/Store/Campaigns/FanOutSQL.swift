@@ -23,10 +23,11 @@ enum FanOutSQL {
         """
 
     /// Fixes who gets it and when: everybody at the given moment, or when the wall in their zone shows the local time, and at once
-    /// where it has shown it already. Users of unknown zone get it between 12 and 17 o'clock of the default zone.
+    /// where it has shown it already. Users of unknown zone get it between 12 and 17 o'clock of the default zone, in chunks of their
+    /// own. With a pace every chunk is of one zone, so that it can wait for the morning there.
     ///
-    /// A pace moves chunks back behind each other: chunk n is due when its users are, and no sooner than n - m chunks after any
-    /// chunk m before it.
+    /// A pace moves chunks back behind each other: each is due when its users are, and no sooner after any chunk before it than the
+    /// users between them take.
     static func freeze(
         _ campaign: Campaign,
         tags: [String]?,
@@ -36,7 +37,7 @@ enum FanOutSQL {
         -> SQL
     {
         let size = plan.chunkSize(pace: campaign.content.pace)
-        let step = campaign.content.pace.map { Double(size) * 60 / Double($0) } ?? 0
+        let secondsForOne = campaign.content.pace.map { 60 / Double($0) } ?? 0
         return """
             WITH audience AS (
                 SELECT a.user_id, z.name AS zone, greatest(\(moment), coalesce(
@@ -44,19 +45,24 @@ enum FanOutSQL {
                 FROM (\(AudienceSQL.select(campaign.content.audience, of: campaign.id, tags: tags))) AS a
                 LEFT JOIN time_zones z ON z.name = a.timezone
             ), timed AS (
-                SELECT user_id, CASE WHEN zone IS NULL THEN varsel_afternoon(due, \(plan.defaultZone)) ELSE due END AS due
+                SELECT user_id, zone IS NULL AS is_afternoon,
+                    CASE WHEN zone IS NULL THEN varsel_next_within(due, \(plan.defaultZone), time '12:00', time '17:00') ELSE due END AS due,
+                    CASE WHEN zone IS NULL THEN \(plan.defaultZone) WHEN \(campaign.content.pace) IS NOT NULL THEN zone END AS zone
                 FROM audience
             ), placed AS (
-                SELECT user_id, due, (row_number() OVER (PARTITION BY due ORDER BY user_id) - 1) / \(size) AS part FROM timed
+                SELECT *, (row_number() OVER (PARTITION BY due, zone, is_afternoon ORDER BY user_id) - 1) / \(size) AS part
+                FROM timed
             ), parts AS (
-                SELECT due, array_agg(user_id ORDER BY user_id) AS user_ids, row_number() OVER (ORDER BY due, part) - 1 AS chunk
-                FROM placed GROUP BY due, part
+                SELECT due, zone, is_afternoon, array_agg(user_id ORDER BY user_id) AS user_ids, count(*) AS users,
+                    row_number() OVER (ORDER BY due, part, zone, is_afternoon) - 1 AS chunk
+                FROM placed GROUP BY due, zone, is_afternoon, part
+            ), behind AS (
+                SELECT *, (sum(users) OVER (ORDER BY chunk) - users) * \(secondsForOne) * interval '1 second' AS shift
+                FROM parts
             )
-            INSERT INTO campaign_chunks (campaign_id, chunk, due_at, users, user_ids)
-            SELECT \(campaign.id.bits), chunk,
-                max(due - chunk * \(step) * interval '1 second') OVER (ORDER BY chunk) + chunk * \(step) * interval '1 second',
-                cardinality(user_ids), user_ids
-            FROM parts
+            INSERT INTO campaign_chunks (campaign_id, chunk, due_at, users, user_ids, zone, is_afternoon)
+            SELECT \(campaign.id.bits), chunk, max(due - shift) OVER (ORDER BY chunk) + shift, users, user_ids, zone, is_afternoon
+            FROM behind
             """
     }
 
@@ -68,14 +74,22 @@ enum FanOutSQL {
         """
     }
 
-    /// Chunks whose moment comes within a second and that no producer was told of lately. Telling twice is harmless.
-    static func handOut(limit: Int) -> SQL {
+    /// Chunks whose moment comes within a second and that no producer was told of lately. Telling twice is harmless. Of a campaign
+    /// with a pace, only as many of the next as it may hand over in two seconds: the rest of a backlog is left in peace.
+    static func handOut(limit: Int, chunkSize: Int) -> SQL {
         """
         UPDATE campaign_chunks SET handed_at = now()
         WHERE (campaign_id, chunk) IN (
-            SELECT c.campaign_id, c.chunk FROM campaign_chunks c
-            JOIN campaigns p ON p.id = c.campaign_id AND p.state = 'sending'
-            WHERE c.state = 'pending' AND c.due_at <= now() + interval '1 second'
+            SELECT c.campaign_id, c.chunk FROM campaigns p
+            CROSS JOIN LATERAL (
+                SELECT n.campaign_id, n.chunk FROM campaign_chunks n
+                WHERE n.campaign_id = p.id AND n.state = 'pending' AND n.due_at <= now() + interval '1 second'
+                ORDER BY n.due_at, n.chunk
+                LIMIT CASE WHEN p.pace IS NOT NULL
+                    THEN greatest(1, ceil(p.pace / 30.0 / least(\(chunkSize), greatest(p.pace / 6, 1)))) END
+            ) AS next
+            JOIN campaign_chunks c ON c.campaign_id = next.campaign_id AND c.chunk = next.chunk
+            WHERE p.state = 'sending' AND c.state = 'pending'
               AND (c.handed_at IS NULL OR c.handed_at < now() - interval '10 seconds')
             ORDER BY c.due_at, c.chunk LIMIT \(limit) FOR UPDATE OF c SKIP LOCKED
         )
@@ -83,14 +97,28 @@ enum FanOutSQL {
         """
     }
 
-    static func chunk(_ id: CampaignID, _ chunk: Int) -> SQL {
+    /// A chunk without its users, and when it may be handed over: now, or at the next opening of its hours.
+    static func chunk(_ id: CampaignID, _ chunk: Int, _ window: DeliveryWindow) -> SQL {
         """
-        SELECT \(unescaped: CampaignSQL.columns), due_at
+        SELECT \(unescaped: CampaignSQL.columns), due_at, chunk_users::bigint AS chunk_users,
+            CASE WHEN opens_at > now() THEN opens_at END AS opens_at
         FROM campaigns JOIN (
-            SELECT campaign_id, due_at FROM campaign_chunks
-            WHERE campaign_id = \(id.bits) AND chunk = \(chunk) AND state = 'pending'
+            SELECT campaign_id, due_at, users AS chunk_users, CASE
+                WHEN is_afternoon THEN varsel_next_within(now(), zone, time '12:00', time '17:00')
+                WHEN zone IS NOT NULL THEN varsel_next_within(now(), zone, make_time(\(window.opens)::int / 60, \(window.opens)::int % 60, 0),
+                    make_time(\(window.closes)::int / 60, \(window.closes)::int % 60, 0))
+            END AS opens_at
+            FROM campaign_chunks WHERE campaign_id = \(id.bits) AND chunk = \(chunk) AND state = 'pending'
         ) AS c ON c.campaign_id = id
         WHERE state = 'sending'
+        """
+    }
+
+    /// Puts a chunk off until its hours come.
+    static func postpone(_ id: CampaignID, _ chunk: Int, until moment: Timestamp) -> SQL {
+        """
+        UPDATE campaign_chunks SET due_at = \(moment), handed_at = NULL
+        WHERE campaign_id = \(id.bits) AND chunk = \(chunk) AND state = 'pending'
         """
     }
 

@@ -24,13 +24,13 @@ struct CampaignFanOutTests {
             #expect(try await fixture.state(id) == .sending)
             let first = try #require(try await fixture.handed().first)
             // Everything was enqueued, and the producer died before it could say so.
-            let chunk = try #require(try await fixture.store.chunk(first))
-            #expect(chunk.recipients.count == 10)
+            let recipients = try await fixture.store.recipients(of: first)
+            #expect(recipients.count == 10)
             _ = try await fixture.fanOut().perform(first)
             _ = try await fixture.database.pool.query(
                 """
                 UPDATE campaign_chunks SET state = 'pending', handed_at = NULL,
-                    user_ids = \(chunk.recipients.map(\.user.rawValue))
+                    user_ids = \(recipients.map(\.user.rawValue))
                 WHERE chunk = \(first.chunk)
                 """
             )
@@ -175,6 +175,117 @@ struct CampaignFanOutTests {
         }
     }
 
+    @Test func `with a pace a chunk of one zone waits for its morning, and leaves its place to others (P8)`()
+        async throws
+    {
+        try await CampaignFixture.run { fixture in
+            // Wherever it is noon or midnight now; Tokyo is nine hours ahead of Greenwich, all year.
+            let hour = try await fixture.hour(in: "Asia/Tokyo")
+            try await fixture.addUsers(15, prefix: "tokyo", zone: "Asia/Tokyo")
+            try await fixture.addUsers(5, prefix: "utc", zone: "UTC")
+            let id = try await fixture.start(pace: 60_000)
+            _ = await fixture.conductor.turn()
+            let chunks = try await fixture.lines(
+                "SELECT users || ' ' || zone AS line FROM campaign_chunks ORDER BY line"
+            )
+            #expect(chunks == ["10 Asia/Tokyo", "5 Asia/Tokyo", "5 UTC"], "of one zone each")
+            // Closed there from now on, for eight hours.
+            let opens = (hour + 8) % 24
+            let closed = DeliveryWindow(openingHour: opens, closingHour: min(opens + 1, 24), outside: .drop)
+            _ = await fixture.conductor.turn()
+            for chunk in 0..<3 {
+                let count = try await fixture.fanOut(window: closed).perform(.init(campaign: id, chunk: chunk))
+                #expect(count == 0)
+            }
+            let put = try await fixture.lines(
+                """
+                SELECT to_char(due_at AT TIME ZONE zone, 'HH24:MI') || ' ' || (due_at > now()) || ' ' || (handed_at IS NULL) AS line
+                FROM campaign_chunks WHERE zone = 'Asia/Tokyo'
+                """
+            )
+            let morning = (opens < 10 ? "0" : "") + "\(opens):00 true true"
+            #expect(put == [morning, morning])
+        }
+    }
+
+    @Test func `of a backlog with a pace only the next chunks are asked for (P8)`() async throws {
+        try await CampaignFixture.run { fixture in
+            try await fixture.addUsers(200)
+            // Ten a chunk and 600 a minute: two of them in two seconds.
+            let id = try await fixture.start(pace: 600)
+            _ = await fixture.conductor.turn()
+            _ = try await fixture.database.pool.query("UPDATE campaign_chunks SET due_at = now() - interval '1 hour'")
+            for _ in 0..<3 { _ = await fixture.conductor.turn() }
+            #expect(try await fixture.handed().map(\.chunk) == [0, 1])
+            #expect(try await fixture.fanOut().perform(.init(campaign: id, chunk: 0)) == 10)
+            _ = await fixture.conductor.turn()
+            #expect(try await fixture.handed().map(\.chunk) == [0, 1, 2])
+        }
+    }
+
+    @Test func `nothing new is asked for while the delivery queue is full (P8)`() async throws {
+        try await CampaignFixture.run { fixture in
+            try await fixture.addUsers(30)
+            _ = try await fixture.start()
+            _ = await fixture.conductor(highWater: 9).turn()
+            _ = await fixture.conductor(highWater: 9).turn()
+            let handed = try await fixture.handed()
+            #expect(handed.count == 3)
+            #expect(try await fixture.fanOut().perform(handed[0]) == 10)
+            _ = try await fixture.database.pool.query(
+                "UPDATE campaign_chunks SET handed_at = NULL WHERE state = 'pending'"
+            )
+            _ = await fixture.conductor(highWater: 9).turn()
+            #expect(try await fixture.handed() == [handed[0]])
+            _ = await fixture.conductor(highWater: 10).turn()
+            #expect(try await fixture.handed().count == 3)
+        }
+    }
+
+    @Test func `users of unknown zone wait for their afternoon, however late their chunk comes up (P8)`() async throws {
+        try await CampaignFixture.run { fixture in
+            try await fixture.addUsers(3, prefix: "none", zone: nil)
+            try await fixture.addUsers(2, prefix: "known")
+            let id = try await fixture.start()
+            _ = await fixture.conductor.turn()
+            #expect(
+                try await fixture.lines("SELECT users || ' ' || is_afternoon AS line FROM campaign_chunks ORDER BY 1")
+                    == ["2 false", "3 true"]
+            )
+            // Held back by a full queue until the evening, or the night, of the zone that they count by.
+            let hour = try await fixture.hour(in: "Europe/Oslo")
+            let elsewhere = hour < 12 ? "Pacific/Kiritimati" : "Pacific/Pago_Pago"
+            _ = try await fixture.database.pool.query(
+                "UPDATE campaign_chunks SET due_at = now() - interval '1 hour', zone = \(elsewhere) WHERE is_afternoon"
+            )
+            let late = try await fixture.hour(in: elsewhere)
+            let chunk = try await fixture.lines("SELECT chunk::text AS line FROM campaign_chunks WHERE is_afternoon")
+            let number = try #require(chunk.first.flatMap { Int($0) })
+            let count = try await fixture.fanOut().perform(.init(campaign: id, chunk: number))
+            #expect(count == ((12..<17).contains(late) ? 3 : 0))
+            let due = try await fixture.lines(
+                "SELECT to_char(due_at AT TIME ZONE zone, 'HH24:MI') AS line FROM campaign_chunks WHERE is_afternoon AND state = 'pending'"
+            )
+            #expect((12..<17).contains(late) || due == ["12:00"])
+        }
+    }
+
+    @Test func `a campaign that cannot begin holds up no other (P8)`() async throws {
+        try await CampaignFixture.run { fixture in
+            try await fixture.addUsers(10)
+            let broken = try await fixture.start()
+            _ = try await fixture.database.pool.query(
+                "UPDATE campaigns SET texts = '{}', starts_at = now() - interval '1 hour' WHERE id = \(broken.bits)"
+            )
+            let good = try await fixture.start()
+            _ = await fixture.conductor.turn()
+            #expect(try await fixture.state(good) == .sending)
+            #expect(try await fixture.handed().count == 1)
+            let states = try await fixture.lines("SELECT state AS line FROM campaigns ORDER BY starts_at")
+            #expect(states == ["scheduled", "sending"])
+        }
+    }
+
     @Test func `each zone has its local time, and an unknown zone its afternoon (P8)`() async throws {
         try await CampaignFixture.run { fixture in
             try await fixture.addUsers(1, prefix: "tokyo", zone: "Asia/Tokyo")
@@ -221,14 +332,21 @@ struct CampaignFanOutTests {
             _ = try await fixture.campaigns.unschedule(id, by: "tester")
             let listed = ["e2", "stranger"].compactMap { UserID($0) }
             _ = try await fixture.campaigns.addToList(id, listed, replacing: true, limit: 10, by: "tester")
-            func users(_ audience: CampaignAudience) async throws -> Int {
+            func users(_ audience: CampaignAudience, fallback: ServerLocale = .english) async throws -> Int {
                 var campaign = try #require(try await fixture.campaigns.campaign(id))
                 campaign.content.audience = audience
+                campaign.content.texts = try #require(
+                    CampaignTexts(campaign.content.texts.byLocale, fallback: fallback)
+                )
                 return try await fixture.campaigns.counts(campaign, isOnByDefault: false).reduce(0) { $0 + $1.users }
             }
             #expect(try await users(.init()) == 5)
             #expect(try await users(.init(languages: [.norwegian])) == 2)
             #expect(try await users(.init(languages: [.english])) == 3)
+            // Whoever has no language, or one without texts, reads the fallback's words and counts there.
+            #expect(try await users(.init(languages: [.german])) == 0)
+            #expect(try await users(.init(languages: [.german]), fallback: .german) == 3)
+            #expect(try await users(.init(languages: [.english]), fallback: .german) == 0)
             #expect(try await users(.init(zones: ["Europe/Oslo"])) == 2)
             #expect(try await users(.init(platforms: ["android"])) == 1)
             #expect(try await users(.init(activeWithinDays: 3)) == 1)

@@ -43,16 +43,24 @@ struct CampaignFixture {
         }
     }
 
-    var conductor: CampaignConductor {
+    var conductor: CampaignConductor { conductor(highWater: 1000) }
+
+    func conductor(highWater: Int) -> CampaignConductor {
         CampaignConductor(
             store: store,
             chunks: chunks,
+            delivery: delivery,
+            highWater: highWater,
             plan: .init(defaultZone: "Europe/Oslo", chunkSize: 10),
             telemetry: .silent()
         )
     }
 
-    func fanOut(highWater: Int = 1000, delivery other: JobQueue? = nil) -> CampaignFanOut {
+    func fanOut(
+        highWater: Int = 1000,
+        delivery other: JobQueue? = nil,
+        window: DeliveryWindow = .always
+    ) -> CampaignFanOut {
         let queue = other ?? delivery
         return CampaignFanOut(
             store: store,
@@ -64,8 +72,20 @@ struct CampaignFixture {
             ),
             delivery: queue,
             highWater: highWater,
+            window: window,
             telemetry: .silent()
         )
+    }
+
+    /// The hour that the wall shows in a zone now.
+    func hour(in zone: String) async throws -> Int {
+        let rows = try await database.pool.query("SELECT extract(hour FROM now() AT TIME ZONE \(zone))::bigint AS hour")
+        return try rows.first?.int("hour") ?? 0
+    }
+
+    /// The texts that a statement gives as `line`.
+    func lines(_ statement: SQL) async throws -> [String] {
+        try await database.pool.query(statement).map { row in try row.string("line") }
     }
 
     /// Users `prefix1` and so on, with a phone each.
@@ -98,7 +118,12 @@ struct CampaignFixture {
         )
         let content = CampaignContent(name: "c", texts: texts, audience: audience, pace: pace)
         _ = try await campaigns.create(id, content, by: "tester")
-        _ = try await campaigns.schedule(id, timing ?? .at(SystemWallClock().now - .seconds(60)), by: "tester")
+        _ = try await campaigns.schedule(
+            id,
+            timing ?? .at(SystemWallClock().now - .seconds(60)),
+            version: nil,
+            by: "tester"
+        )
         return id
     }
 

@@ -13,6 +13,14 @@ struct UserListTests {
         #expect(UserList([UInt8]()).users.isEmpty)
     }
 
+    @Test func `a list is read no further than it may be long (P8)`() {
+        let text = (1...5).map { "u\($0)\nu\($0)\n" }.joined()
+        let full = UserList(Array(text.utf8), limit: 5)
+        #expect(full.users.count == 5 && full.repeats == 5 && !full.isTooLong)
+        let cut = UserList(Array(text.utf8), limit: 4)
+        #expect(cut.users.count == 4 && cut.isTooLong)
+    }
+
     @Test func `only the first hundred faults are told, and all are counted (P8)`() {
         let list = UserList(Array(String(repeating: "no user\n", count: 250).utf8))
         #expect(list.faults.count == UserList.toldFaults)

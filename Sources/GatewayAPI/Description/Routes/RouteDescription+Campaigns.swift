@@ -11,8 +11,12 @@ extension RouteDescription {
     static let noSuchCampaign = Refusal(404, ["no-such-campaign"], "There is no such campaign.")
     private static let wrongState = Refusal(
         409,
-        ["campaign-state"],
-        "The campaign's state does not allow it, or the content has another version by now."
+        ["campaign-state", "campaign-version"],
+        "The campaign's state does not allow it, or the content has another version than the one that was read."
+    )
+    private static let seenVersion = Schema.Member.optional(
+        "version",
+        .integer("The version that was read; if the campaign has another one by now, nothing happens.", min: 1).orNull
     )
     private static let keyRefusals = [
         Refusal(400, ["invalid-idempotency-key"], "The key is not acceptable."),
@@ -93,7 +97,7 @@ extension RouteDescription {
         "Members that are not given stay as they are. With `version`, only if nobody changed it since.",
         parameters: [campaignInPath],
         body: Body(
-            .object([.optional("version", .integer("The version that was read.", min: 1).orNull)]),
+            .object([Self.seenVersion]),
             examples: [("name", ["name": "Winter 2", "version": 1])]
         ),
         answers: [campaign(200, "Changed.")],
@@ -173,7 +177,7 @@ extension RouteDescription {
                 ]
             )
         ],
-        refusals: keyRefusals + [noSuchCampaign]
+        refusals: keyRefusals + [noSuchCampaign, wrongState]
     )
 
     static let scheduleCampaign = RouteDescription(
@@ -187,7 +191,7 @@ extension RouteDescription {
         body: Body(
             .object([
                 .optional("at", .moment("At most 90 days ahead. The past means now.").orNull),
-                .optional("localTime", .text("Such as `2026-12-24T09:30`.").orNull),
+                .optional("localTime", .text("Such as `2026-12-24T09:30`.").orNull), Self.seenVersion,
             ]),
             examples: [("moment", ["at": CommonSchemas.exampleTime])]
         ),
@@ -208,10 +212,15 @@ extension RouteDescription {
         .campaigns,
         "The campaign producer begins within a second.",
         parameters: [campaignInPath],
+        body: Body(.object([Self.seenVersion]), isRequired: false, examples: [("seen", ["version": 1])]),
         answers: [campaign(200, "Scheduled for now.")],
         refusals: [
             noSuchCampaign, wrongState,
-            Refusal(422, ["invalid-request"], "Its pace is so low that it would take too long."),
+            Refusal(
+                422,
+                ["invalid-request"],
+                "Its pace is so low that it would take too long, or it has a list that it does not use."
+            ),
         ]
     )
 
