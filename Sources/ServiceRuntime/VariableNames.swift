@@ -12,7 +12,7 @@ package enum VariableNames {
 
     package static let all: Set<String> = [
         // Every process
-        "LOG_LEVEL", "STOP_DEADLINE", "METRICS_LISTEN",
+        "LOG_LEVEL", "STOP_DEADLINE", "METRICS_LISTEN", "METRICS_TEXTFILE",
         // Servers
         "DATABASE_URL", "DATABASE_PREPARE", "REDIS_URL", "CAPS_REDIS_URL", "QUEUE_PREFIX", "QUEUE_NAME",
         // Push

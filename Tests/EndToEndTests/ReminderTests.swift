@@ -9,11 +9,13 @@ import Testing
 /// The reminder producer as systemd runs it, with a worker and the simulator behind it.
 @Suite(.serialized)
 struct ReminderTests {
-    private func start(_ stage: Stage, _ arguments: [String] = []) throws -> ServiceProcess {
+    private func start(_ stage: Stage, _ arguments: [String] = [], _ extra: [String: String] = [:]) throws
+        -> ServiceProcess
+    {
         try ServiceProcess(
             "reminder-producer",
             arguments: arguments,
-            environment: stage.environment(),
+            environment: stage.environment(extra),
             folder: stage.folder
         )
     }
@@ -28,6 +30,30 @@ struct ReminderTests {
             FROM user_notification_preferences
             """
         )
+    }
+
+    @Test func `a run leaves its metrics for the textfile collector, whole and readable (A3)`() async throws {
+        try await Stage.run { stage in
+            try await away(stage, users: 3, days: 8)
+            let file = stage.folder.path + "/varsel-reminder.prom"
+            let run = try start(stage, [], ["METRICS_TEXTFILE": file])
+            #expect(await run.ended() == 0)
+            let text = try String(contentsOfFile: file, encoding: .utf8)
+            #expect(text.contains("\nreminder_run_success 1\n"))
+            #expect(text.contains("reminder_run_users{result=\"enqueued\"} "))
+            let mode = try FileManager.default.attributesOfItem(atPath: file)[.posixPermissions] as? Int
+            #expect(mode == 0o644)
+            let files = try FileManager.default.contentsOfDirectory(atPath: stage.folder.path)
+            #expect(
+                files.filter { $0.hasPrefix("varsel-reminder.prom") } == ["varsel-reminder.prom"],
+                "no draft is left"
+            )
+            // A folder that is not there costs the metrics, not the run.
+            let nowhere = try start(stage, [], ["METRICS_TEXTFILE": "/no/such/folder/x.prom"])
+            #expect(await nowhere.ended() == 0)
+            let misnamed = try start(stage, [], ["METRICS_TEXTFILE": "/tmp/x.txt"])
+            #expect(await misnamed.ended() == 78)
+        }
     }
 
     @Test func `two producers at once and a third later remind each user once, on the phone (P1-P4)`() async throws {

@@ -131,6 +131,13 @@ import Testing
         let texts = fixture.memory.orders.map(\.job.text)
         #expect(texts == Array(repeating: .catalog(key: "reminder.step2", variables: [:]), count: 2))
         #expect(try await trigger("generate", "campaign").status == 422, "a category without a voice needs words")
+        fixture.memory.state.withLock { state in
+            state.voice = .saysAsWritten(title: "News", body: "Look", deeplinkURL: "im://news")
+        }
+        #expect(try await trigger("generate").data["generated"] == ["title": "News", "body": "Look"])
+        #expect(try await trigger("both").status == 202)
+        let job = try #require(fixture.memory.orders.last?.job)
+        #expect(job.text == .literal(body: "Look") && job.title == "News" && job.deeplinkURL == "im://news")
     }
 
     @Test func `reset clears one user`() async throws {

@@ -39,7 +39,20 @@ struct DirectTools: Sendable {
             ),
             push: PushAdapter(transport: transport),
             caps: LimiterCaps(platform.limiter),
-            voices: [.reminder: ReminderVoice(activity: ActivityStore(pool: pool), clock: SystemWallClock())]
+            voices: [
+                .reminder: ReminderVoice(activity: ActivityStore(pool: pool), clock: SystemWallClock()),
+                .lifecycle: LifecycleVoice(
+                    store: SubscriptionStore(pool: pool),
+                    notices: LifecycleNotices(
+                        catalog: platform.settings.catalog,
+                        tiers: config.tiers,
+                        identity: platform.identity
+                    ),
+                    defaultZone: platform.settings.defaultZone,
+                    clock: SystemWallClock()
+                ),
+                .campaign: CampaignVoice(store: CampaignStore(pool: pool)),
+            ]
         )
     }
 

@@ -1,7 +1,9 @@
 import DeliveryAdapters
 import Glibc
+import Kernel
 import NotificationContract
 import Notifications
+import Observability
 import Producers
 import ServiceRuntime
 import Store
@@ -14,6 +16,8 @@ struct Wiring: Sendable {
     private let platform: Platform
     private let store: ReminderStore
     private let producer: ReminderProducer
+    private let metricsFile: String?
+    private let logger: Logger
 
     init(_ config: ReminderConfig, service: Service) async throws {
         platform = try await Platform(
@@ -23,6 +27,8 @@ struct Wiring: Sendable {
             hasLargeStatements: true,
             telemetry: service.telemetry
         )
+        metricsFile = config.metricsFile
+        logger = service.telemetry.logger
         store = ReminderStore(pool: platform.pool)
         producer = ReminderProducer(
             store: store,
@@ -34,7 +40,24 @@ struct Wiring: Sendable {
     }
 
     func run(until stop: StopSignal) async throws {
-        _ = try await producer.run { stop.isRequested }
+        let began = ContinuousClock.now
+        do {
+            tell(try await producer.run { stop.isRequested }, since: began)
+        } catch {
+            tell(nil, since: began)
+            throw error
+        }
+    }
+
+    /// Leaves the run's metrics. That they cannot be left is no reason to call the run failed.
+    private func tell(_ report: ReminderReport?, since began: ContinuousClock.Instant) {
+        guard let metricsFile else { return }
+        let metrics = ReminderRunMetrics(report, endedAt: SystemWallClock().now, took: began.duration(to: .now))
+        do {
+            try MetricsTextfile.write(metrics.registry.render(), to: metricsFile)
+        } catch {
+            logger.warning("the run's metrics could not be left", ["error": .error(error)])
+        }
     }
 
     /// Prints what a run would do.

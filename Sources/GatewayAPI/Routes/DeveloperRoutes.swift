@@ -90,6 +90,11 @@ struct DeveloperRoutes: Sendable {
                 let filled = variables.strings.map { JSONMember($0.key, .string($0.value)) }
                 members.removeAll { $0.name == "body" || $0.name == "text" }
                 members.append(JSONMember("text", ["key": .string(key), "variables": .object(filled)]))
+            case .saysAsWritten(let title, let body, let deeplinkURL):
+                members.removeAll { ["title", "body", "text", "deeplinkUrl"].contains($0.name) }
+                members.append(JSONMember("body", .string(body.words)))
+                if let title { members.append(JSONMember("title", .string(title.words))) }
+                if let deeplinkURL { members.append(JSONMember("deeplinkUrl", .string(deeplinkURL))) }
             case .silent(let reason):
                 return .data(["mode": .string(mode.rawValue), "generated": nil, "silent": .string(reason)])
             }

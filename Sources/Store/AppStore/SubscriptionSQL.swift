@@ -46,6 +46,13 @@ enum SubscriptionSQL {
         """
     }
 
+    static func owned(by user: String) -> SQL {
+        """
+        SELECT \(unescaped: SubscriptionRecord.columns) FROM subscriptions WHERE user_id = \(user)
+        ORDER BY expires_at, original_transaction_id LIMIT 20
+        """
+    }
+
     static func user(spelled names: [String]) -> SQL {
         "SELECT user_id FROM user_notification_preferences WHERE user_id = ANY(\(names)) ORDER BY user_id LIMIT 1"
     }

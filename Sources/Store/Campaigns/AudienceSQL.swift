@@ -22,6 +22,14 @@ enum AudienceSQL {
             """
     }
 
+    /// Whether an audience holds a user.
+    static func contains(_ user: UserID, _ audience: CampaignAudience, of id: CampaignID, tags: [String]?) -> SQL {
+        """
+        SELECT EXISTS (SELECT FROM (\(select(audience, of: id, tags: tags))) AS audience
+            WHERE user_id = \(user.rawValue)) AS found
+        """
+    }
+
     private static func conditions(_ audience: CampaignAudience, tags: [String]?) -> SQL {
         var all: SQL = ""
         if let tags { all = "\(all) AND coalesce(p.language, '') = ANY(\(tags))" }

@@ -80,6 +80,18 @@ enum CampaignSQL {
         """
     }
 
+    static let open: SQL = """
+        SELECT \(unescaped: columns) FROM campaigns WHERE state IN ('scheduled', 'sending') ORDER BY starts_at LIMIT 20
+        """
+
+    /// Whether a chunk that names the user was not handed over yet.
+    static func isWaiting(_ id: CampaignID, _ user: UserID) -> SQL {
+        """
+        SELECT EXISTS (SELECT FROM campaign_chunks WHERE campaign_id = \(id.bits) AND state = 'pending'
+            AND \(user.rawValue) = ANY(user_ids)) AS found
+        """
+    }
+
     static func unknownZones(_ names: [String]) -> SQL {
         "SELECT name FROM unnest(\(names)) AS n(name) WHERE NOT EXISTS (SELECT FROM time_zones z WHERE z.name = n.name)"
     }

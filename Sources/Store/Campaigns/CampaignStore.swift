@@ -165,6 +165,22 @@ package struct CampaignStore: Sendable {
         }
     }
 
+    /// The oldest campaign that is for a user and was not handed to the queue for them: one that is being sent, or is scheduled.
+    package func next(for user: UserID) async throws -> Campaign? {
+        for row in try await pool.query(CampaignSQL.open) {
+            let campaign = try Campaign(row)
+            let statement: SQL
+            if campaign.state == .sending {
+                statement = CampaignSQL.isWaiting(campaign.id, user)
+            } else {
+                let tags = try await Self.tags(campaign.content) { statement in try await pool.query(statement) }
+                statement = AudienceSQL.contains(user, campaign.content.audience, of: campaign.id, tags: tags)
+            }
+            if try await pool.query(statement).first?.bool("found") == true { return campaign }
+        }
+        return nil
+    }
+
     /// How many users the list holds.
     package func listSize(_ id: CampaignID) async throws(PostgresError) -> Int {
         try await pool.query(CampaignSQL.listSize(id)).first?.int("n") ?? 0

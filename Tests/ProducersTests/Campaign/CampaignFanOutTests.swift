@@ -286,6 +286,28 @@ struct CampaignFanOutTests {
         }
     }
 
+    @Test func `the next campaign for a user is the oldest that was not handed over for them (G8)`() async throws {
+        try await CampaignFixture.run { fixture in
+            try await fixture.addUsers(1, language: "de-AT")
+            try await fixture.addUsers(1, prefix: "other", zone: "Asia/Tokyo")
+            let voice = CampaignVoice(store: fixture.campaigns)
+            let user = try #require(UserID("u1"))
+            #expect(try await voice.words(for: user) == .silent(reason: "no_campaign"))
+            let sending = try await fixture.start()
+            _ = await fixture.conductor.turn()
+            let later = CampaignTiming.at(SystemWallClock().now + .seconds(3600))
+            let scheduled = try await fixture.start(audience: .init(zones: ["Asia/Tokyo"]), timing: later)
+            #expect(try await fixture.campaigns.next(for: user)?.id == sending)
+            #expect(
+                try await voice.words(for: user) == .saysAsWritten(title: "T", body: "Hallo", deeplinkURL: nil)
+            )
+            try await fixture.work(fixture.fanOut())
+            #expect(try await voice.words(for: user) == .silent(reason: "no_campaign"), "the other is for Tokyo")
+            let other = try #require(UserID("other1"))
+            #expect(try await fixture.campaigns.next(for: other)?.id == scheduled)
+        }
+    }
+
     @Test func `each zone has its local time, and an unknown zone its afternoon (P8)`() async throws {
         try await CampaignFixture.run { fixture in
             try await fixture.addUsers(1, prefix: "tokyo", zone: "Asia/Tokyo")
