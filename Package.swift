@@ -163,7 +163,7 @@ let package = Package(
             name: "ReminderProducer",
             dependencies: [
                 "ServiceRuntime", "Store", "Notifications", "NotificationContract", "NotificationBus",
-                "DeliveryAdapters", "Producers",
+                "DeliveryAdapters", "Producers", "Kernel", "Observability",
             ],
             path: "services/reminder-producer",
             exclude: ["README.md"]
@@ -254,7 +254,7 @@ let package = Package(
             name: "NotificationBusTests",
             dependencies: [
                 "NotificationBus", "NotificationContract", "Notifications", "JobQueue", "RedisClient", "Kernel",
-                "Observability", "TestSupport",
+                "Observability", "Signing", "TestSupport",
             ]
         ),
         .testTarget(
@@ -286,7 +286,8 @@ let package = Package(
                 "PostgresClient",
                 "Kernel",
                 "Observability", "PushSimulator", "TestSupport",
-            ]
+            ],
+            exclude: ["Mirror/mirror.json"]
         ),
         .testTarget(
             name: "EndToEndTests",

@@ -31,6 +31,7 @@ package final class Platform: Sendable {
     package let parser: NotificationParser
     package let identity: MessageIdentity
     package let bus: NotificationBus
+    package let voucher: JobVoucher
     package let ids = MessageIDGenerator(clock: SystemWallClock())
     private let telemetry: Telemetry
 
@@ -74,14 +75,15 @@ package final class Platform: Sendable {
             deeplinkSchemes: settings.deeplinkSchemes
         )
         identity = MessageIdentity(prefix: settings.queuePrefix, queue: settings.queueName) { SHA256.hash($0) }
-        bus = NotificationBus(queue: queue, registry: registry, ids: ids)
         let check = try await Self.check(redis, queue: queue.name, telemetry: telemetry)
         limiter = WeeklyLimiter(
             url: settings.capsRedis,
             layout: check.isCluster && settings.capsRedis == settings.redis ? .cluster : .standalone,
             telemetry: telemetry
         )
-        try await checkDatabase()
+        let key = Array(try await Self.checkDatabase(pool, settings).utf8)
+        voucher = JobVoucher { HMAC.sha256($0, key: key) }
+        bus = NotificationBus(queue: queue, registry: registry, ids: ids, voucher: voucher)
         await prepareCaps()
     }
 
@@ -95,10 +97,12 @@ package final class Platform: Sendable {
         }
     }
 
-    private func checkDatabase() async throws {
+    /// - Returns: the deployment's key for vouchers.
+    private static func checkDatabase(_ pool: PostgresPool, _ settings: PlatformSettings) async throws -> String {
+        let key: String
         do {
             try await SchemaVersion.check(pool)
-            try await Deployment.claim(pool, prefix: settings.queuePrefix, queue: settings.queueName)
+            key = try await Deployment.claim(pool, prefix: settings.queuePrefix, queue: settings.queueName)
         } catch let error as SchemaVersion.Mismatch {
             throw ConfigError(name: "DATABASE_URL", problem: error.description, fix: "Then start this process again.")
         } catch let error as Deployment.Mismatch {
@@ -111,6 +115,7 @@ package final class Platform: Sendable {
                 fix: "Set an IANA name such as Europe/Oslo."
             )
         }
+        return key
     }
 
     private static func check(

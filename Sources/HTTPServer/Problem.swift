@@ -90,7 +90,7 @@ extension Problem {
         status: 400,
         slug: "bad-request-target",
         title: "Bad request target",
-        detail: "The path or query is not valid percent-encoded UTF-8."
+        detail: "The path or query is not valid percent-encoded UTF-8, or holds control characters."
     )
 
     static let notFound = Problem(

@@ -13,17 +13,21 @@ package struct NotificationBus: Sendable {
     private let registry: CategoryRegistry
     private let ids: MessageIDGenerator
     private let clock: any WallClock
+    private let voucher: JobVoucher?
 
+    /// - Parameter voucher: vouches for jobs with words of their own; without it they count as foreign.
     package init(
         queue: JobQueue,
         registry: CategoryRegistry,
         ids: MessageIDGenerator,
-        clock: any WallClock = SystemWallClock()
+        clock: any WallClock = SystemWallClock(),
+        voucher: JobVoucher? = nil
     ) {
         self.queue = queue
         self.registry = registry
         self.ids = ids
         self.clock = clock
+        self.voucher = voucher
     }
 
     /// Enqueues one notification.
@@ -107,7 +111,7 @@ package struct NotificationBus: Sendable {
         guard problems.isEmpty else { throw FieldProblems(problems) }
         return NewJob(
             name: Self.jobName,
-            data: request.job.json,
+            data: data(of: request.job),
             options: JobOptions(
                 jobID: id.description,
                 delay: due - now,
@@ -115,5 +119,11 @@ package struct NotificationBus: Sendable {
                 timestamp: now
             )
         )
+    }
+
+    /// The catalog's words need no voucher: a job can only name them.
+    private func data(of job: NotificationJob) -> String {
+        guard case .literal = job.text, let voucher else { return job.json }
+        return voucher.vouch(for: job.json)
     }
 }

@@ -20,10 +20,14 @@ package struct Catalog: Sendable {
     }
 
     /// The catalog that ships with Varsel.
-    /// - Throws: `LoadError` when a text file is not valid, which a test rules out.
-    package static func standard(appName: String) throws(LoadError) -> Catalog {
+    /// - Parameter more: further text files, of the same form.
+    /// - Throws: `LoadError` when a text file is not valid, which a test rules out for those that ship.
+    package static func standard(
+        appName: String,
+        adding more: [(name: String, text: String)] = []
+    ) throws(LoadError) -> Catalog {
         var texts: [ServerLocale: [String: String]] = [:]
-        for file in EmbeddedText.texts {
+        for file in EmbeddedText.texts.map({ (name: $0.name, text: $0.text) }) + more {
             let value: JSONValue
             do {
                 value = try JSONValue(parsing: file.text)

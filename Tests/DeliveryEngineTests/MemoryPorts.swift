@@ -177,9 +177,13 @@ final class MemoryPorts: JobLeasing, RecipientReading, CapTaking, MessageWriting
     }
 
     func owe(_ debts: [SlotDebt]) async throws {
+        // One step: whoever sees the try may change what comes of the next.
+        let fails = state.withLock { state in
+            if !state.owingFails { state.debts += debts }
+            return state.owingFails
+        }
         change { $0.owingTries += 1 }
-        if read(\.owingFails) { throw Outage() }
-        change { $0.debts += debts }
+        if fails { throw Outage() }
     }
 
     func forget(_ debts: [SlotDebt]) async throws {

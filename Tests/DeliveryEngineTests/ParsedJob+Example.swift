@@ -12,7 +12,8 @@ extension ParsedJob {
         text: NotificationText = .literal(body: "x"),
         at now: Timestamp,
         claims: Int = 1,
-        deferredFailure: String? = nil
+        deferredFailure: String? = nil,
+        hasForeignWords: Bool = false
     ) throws -> ParsedJob {
         ParsedJob(
             job: LeasedJob(
@@ -29,7 +30,8 @@ extension ParsedJob {
             content: NotificationJob(userID: try #require(UserID("u")), category: category, text: text),
             category: try CategoryRegistry.standard.category(category),
             enqueuedAt: now,
-            due: now
+            due: now,
+            hasForeignWords: hasForeignWords
         )
     }
 }

@@ -5,6 +5,7 @@ import NotificationBus
 import NotificationContract
 import Notifications
 import PostgresClient
+import PushSimulator
 import Store
 import TestSupport
 import Testing
@@ -49,6 +50,54 @@ struct CampaignProcessTests {
                 of: try #require(try await CampaignStore(pool: stage.database.pool).campaign(id))
             )
             #expect(outcomes.map(\.kind) == ["sent"] && outcomes.first?.messages == users)
+        }
+    }
+
+    @Test func `Redis goes away and comes back in the middle of a fan-out: everybody is enqueued once (P8, E10)`()
+        async throws
+    {
+        try await Stage.run { stage in
+            let users = 20_000
+            try await stage.addUsers(users, prefix: stage.userPrefix)
+            let redis = try TCPProxy(to: stage.redisPort)
+            defer { redis.close() }
+            let producer = try stage.startProducer(["REDIS_URL": "redis://127.0.0.1:\(redis.port)"])
+            let id = try await start(stage)
+            for round in 1...3 {
+                try await stage.eventually("chunks are enqueued") {
+                    try await stage.count("campaign_chunks WHERE state = 'enqueued'") >= round * 3
+                }
+                let told = producer.output.count
+                redis.cut()
+                // As long as it takes the producer to notice.
+                try await stage.eventually("the producer misses Redis") { producer.output.count > told }
+                redis.mend()
+            }
+            try await stage.eventually("everybody is enqueued", within: .seconds(90)) {
+                try await state(id, stage) == .sent
+            }
+            let counts = try await stage.queue.counts()
+            #expect(counts.ready + counts.delayed == users)
+        }
+    }
+
+    @Test func `with foreign words off a campaign is delivered, and a job that somebody else wrote is not (P10)`()
+        async throws
+    {
+        try await Stage.run { stage in
+            try await stage.addUsers(2, prefix: stage.userPrefix)
+            try stage.startProducer()
+            try stage.startWorker(["ACCEPT_LITERAL_JOBS": "0"])
+            let id = try await start(stage)
+            try await stage.eventually("the campaign is delivered") { stage.simulator.acceptedCount == 2 }
+            // The test's own bus holds no key.
+            let receipt = try await stage.bus.enqueueNotification(stage.request(stage.user(1), .lifecycle))
+            try await stage.eventually("the foreign job is refused") { try await stage.queue.counts().failed == 1 }
+            #expect(try await stage.events(of: receipt.messageID) == ["failed"])
+            #expect(stage.simulator.acceptedCount == 2)
+            let marked = try await stage.count("notification_events WHERE detail ->> 'literal' = 'true'")
+            #expect(marked == 0)
+            try await stage.eventually("the campaign is over") { try await state(id, stage) == .sent }
         }
     }
 

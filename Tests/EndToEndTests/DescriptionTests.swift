@@ -65,7 +65,7 @@ struct DescriptionTests {
             let report = try await PythonPeer("schemathesis-4.32.5", program: "schemathesis").run(
                 [
                     "--config-file", PythonPeer.folder.appendingPathComponent("schemathesis.toml").path, "run",
-                    "\(address)/openapi.json", "--phases", "examples,coverage,fuzzing", "--max-time", "25",
+                    "\(address)/openapi.json", "--phases", "examples,coverage,fuzzing,stateful", "--max-time", "30",
                     "--workers", "1", "--no-shrink", "--continue-on-failure", "--no-color", "--warnings", "off",
                 ],
                 environment: tokens,

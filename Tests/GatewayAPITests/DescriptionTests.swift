@@ -54,6 +54,36 @@ import Testing
         }
     }
 
+    @Test func `every link leads to an operation that takes it, from a place that the answer has (G11)`() throws {
+        let operations = try operations(try GatewayFixture().gateway)
+        let parameters = Dictionary(
+            operations.map { operation in
+                let names = (operation.value["parameters"]?.arrayValue ?? []).filter { $0["in"] == "path" }
+                    .compactMap { $0["name"]?.stringValue }
+                return (operation.value["operationId"]?.stringValue ?? "", names)
+            },
+            uniquingKeysWith: { first, _ in first }
+        )
+        var count = 0
+        for operation in operations {
+            for answer in operation.value["responses"]?.members ?? [] {
+                for link in answer.value["links"]?.members ?? [] {
+                    count += 1
+                    #expect(link.name == link.value["operationId"]?.stringValue)
+                    let given = link.value["parameters"]?.members ?? []
+                    #expect(given.map(\.name) == parameters[link.name], "\(link.name)")
+                    let example = answer.value["content"]?["application/json"]?["example"]
+                    for parameter in given {
+                        let path = parameter.value.stringValue?.split(separator: "#/").last?.split(separator: "/") ?? []
+                        let value = path.reduce(example) { $0?[String($1)] }
+                        #expect(value?.stringValue != nil, "\(link.name) \(parameter.value)")
+                    }
+                }
+            }
+        }
+        #expect(count >= 13)
+    }
+
     @Test func `every successful answer with a body has an example that fits its schema`() throws {
         let gateway = try GatewayFixture().gateway
         let validator = SchemaValidator(document: gateway.document.json)

@@ -19,10 +19,17 @@ struct DirectStage {
     let fixture: GatewayFixture
     let live: LiveGateway
     let simulator: PushSimulator
+    let transport: PushTransport
 
-    /// - Parameter providers: whom the gateway has credentials for, as far as its routes know.
+    /// - Parameters:
+    ///   - providers: whom the gateway has credentials for, as far as its routes know.
+    ///   - catalog: `nil` for the one that ships.
+    ///   - clock: what the queue goes by, `nil` for the fixture's.
     static func run(
         providers: Set<PushProvider> = [.apns],
+        registry: CategoryRegistry = .standard,
+        catalog: Catalog? = nil,
+        clock: (any WallClock)? = nil,
         _ body: (DirectStage) async throws -> Void
     ) async throws {
         let pair = try SelfSigned.make(hosts: ["127.0.0.1"], validFor: .seconds(3600), now: SystemWallClock().now)
@@ -44,13 +51,14 @@ struct DirectStage {
         do {
             try await LiveGateway.run { live in
                 let pool = live.database.pool
-                let fixture = try GatewayFixture { memory in
+                let direct: (MemoryPorts) -> GatewayPorts = { memory in
                     var ports = LiveGateway.ports(
                         pool: pool,
                         redis: live.redis.client,
                         queue: live.queue,
-                        clock: FixedWallClock(memory.now),
-                        limiter: live.limiter
+                        clock: clock ?? FixedWallClock(memory.now),
+                        limiter: live.limiter,
+                        registry: registry
                     )
                     ports.direct = DirectPorts(
                         push: transport,
@@ -61,7 +69,10 @@ struct DirectStage {
                     )
                     return ports
                 }
-                try await body(DirectStage(fixture: fixture, live: live, simulator: simulator))
+                let fixture = try GatewayFixture(ports: direct, registry: registry, catalog: catalog)
+                try await body(
+                    DirectStage(fixture: fixture, live: live, simulator: simulator, transport: transport)
+                )
             }
             result = .success(())
         } catch {

@@ -23,10 +23,13 @@ struct GatewayFixture {
     /// - Parameters:
     ///   - ports: what to stand on; `nil` for memory.
     ///   - developerToken: `nil` for a gateway without development routes.
+    ///   - catalog: `nil` for the one that ships.
     init(
         ports: ((MemoryPorts) -> GatewayPorts)? = nil,
         developerToken: String? = GatewayFixture.developerToken,
         registrations: Int = 1000,
+        registry: CategoryRegistry = .standard,
+        catalog: Catalog? = nil,
         fetchKeys: (@Sendable () async throws -> TokenKeys.Published)? = nil
     ) throws {
         telemetry = Telemetry.silent(sink: sink)
@@ -52,8 +55,8 @@ struct GatewayFixture {
         gateway = Gateway(
             ports: (ports ?? Self.inMemory)(memory),
             rules: GatewayRules(
-                registry: .standard,
-                catalog: try Catalog.standard(appName: "Test App"),
+                registry: registry,
+                catalog: try catalog ?? Catalog.standard(appName: "Test App"),
                 deeplinkSchemes: ["im"],
                 globalWeeklyCap: 4,
                 deviceDefaults: DeviceDefaults(environment: .production, topic: "com.example.app")

@@ -29,10 +29,39 @@ struct ShippedTextsTests {
         for key in catalog.keys {
             let text = catalog.tVar(key, locale, ["tierName": "Premium Family", "expiryDate": "30 September 2026"])
             #expect(text.count <= 120, "\(key) in \(locale.rawValue)")
-            #expect(!text.contains { "!！¡—–".contains($0) }, "\(key) in \(locale.rawValue): \(text)")
+            #expect(!text.contains { "!！¡‼❗—–―⸺".contains($0) }, "\(key) in \(locale.rawValue): \(text)")
             #expect(!text.contains { "{}".contains($0) }, "\(key) in \(locale.rawValue): \(text)")
             #expect(text.first?.isWhitespace == false && text.last?.isWhitespace == false)
         }
+    }
+
+    /// How each language says that somebody is missed, or asks them back.
+    private static let longing: [ServerLocale: [String]] = [
+        .english: ["miss you", "missed you", "come back", "long time"], .norwegian: ["savne", "kom tilbake"],
+        .swedish: ["sakna", "kom tillbaka"], .danish: ["savne", "kom tilbage"], .finnish: ["kaipa", "ikävä", "palaa"],
+        .german: ["vermiss", "komm zurück"], .dutch: ["missen je", "mis je", "kom terug"],
+        .french: ["manque", "revenez"], .spanish: ["extraña", "echamos de menos", "vuelve"],
+        .italian: ["manchi", "ci manc", "torna"], .portuguese: ["saudade", "sentimos", "volte"],
+        .polish: ["tęskni", "brakuje", "wróć"], .turkish: ["özle", "geri dön"], .japanese: ["寂し", "会いた", "お久し"],
+        .korean: ["보고 싶", "그리워", "돌아와"], .simplifiedChinese: ["想念", "想你", "回来"],
+    ]
+
+    @Test(arguments: ServerLocale.allCases)
+    func `no text says that somebody is missed, in any language (P3)`(locale: ServerLocale) throws {
+        let phrases = try #require(Self.longing[locale])
+        for key in catalog.keys {
+            let text = catalog.t(key, locale).lowercased()
+            #expect(!phrases.contains { text.contains($0) }, "\(key): \(text)")
+        }
+    }
+
+    @Test(arguments: ServerLocale.allCases)
+    func `a product without a name of its own makes a sentence too (P6)`(locale: ServerLocale) {
+        let tier = catalog.t("common.tier", locale)
+        let text = catalog.tVar("lifecycle.subscription_expiring", locale, ["tierName": tier, "expiryDate": "2026"])
+        #expect(text.count <= 120 && text.contains(tier), "\(text)")
+        // Where there are capitals, a sentence begins with one.
+        #expect(text.first.map { String($0) == $0.uppercased() } == true, "\(text)")
     }
 
     @Test(arguments: ServerLocale.allCases.filter { $0 != .english })

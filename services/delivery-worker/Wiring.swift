@@ -81,6 +81,7 @@ struct Wiring: Sendable {
             parser: platform.parser,
             identity: platform.identity,
             acceptsLiteralText: config.acceptsLiteralJobs,
+            voucher: platform.voucher,
             configuration: configuration,
             telemetry: telemetry,
             checkpoint: CrashPoint.hook(of: config.crash)

@@ -34,7 +34,8 @@ package final class DeliveryEngine: Sendable {
     private let approvedGroups = BoundedChannel<[ApprovedJob]>(capacity: 1)
 
     /// - Parameters:
-    ///   - acceptsLiteralText: whether jobs that carry their own words are delivered.
+    ///   - acceptsLiteralText: whether jobs with words that nobody vouches for are delivered.
+    ///   - voucher: tells the jobs of this platform's producers; `nil` for none.
     ///   - checkpoint: called between steps, for tests that end the process there.
     package init(
         ports: EnginePorts,
@@ -43,6 +44,7 @@ package final class DeliveryEngine: Sendable {
         parser: NotificationParser,
         identity: MessageIdentity,
         acceptsLiteralText: Bool = true,
+        voucher: JobVoucher? = nil,
         configuration: EngineConfiguration = EngineConfiguration(),
         clock: any Clock<Duration> = ContinuousClock(),
         wallClock: any WallClock = SystemWallClock(),
@@ -64,7 +66,8 @@ package final class DeliveryEngine: Sendable {
             parser: parser,
             identity: identity,
             claimLimit: configuration.claimLimit,
-            acceptsLiteralText: acceptsLiteralText
+            acceptsLiteralText: acceptsLiteralText,
+            voucher: voucher
         )
         judge = Judge(
             ports: ports,

@@ -10,6 +10,8 @@ struct ParsedJob: Sendable {
     let category: Category
     let enqueuedAt: Timestamp
     let due: Timestamp
+    /// Whether its words are its own, and no producer of this platform vouches for them.
+    let hasForeignWords: Bool
 
     var deadline: Timestamp { due + category.timeToLive }
 
@@ -57,9 +59,9 @@ struct ParsedJob: Sendable {
         )
     }
 
-    /// Words that are not the catalog's are told by `literal` in every event of the message.
+    /// Words that somebody else wrote into Redis are told by `literal` in every event of the message.
     private func marked(_ detail: JSONValue?) -> JSONValue? {
-        guard case .literal = content.text else { return detail }
+        guard hasForeignWords else { return detail }
         return .object((detail?.members ?? []) + [JSONMember("literal", true)])
     }
 }

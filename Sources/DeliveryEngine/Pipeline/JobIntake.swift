@@ -11,6 +11,8 @@ struct JobIntake: Sendable {
     let claimLimit: Int
     /// Whether jobs with their own words are taken from whoever can write into Redis.
     let acceptsLiteralText: Bool
+    /// Tells those of this platform's producers from others; `nil` where all count as others.
+    let voucher: JobVoucher?
 
     /// A job that was understood, or the conclusion of one that never will be.
     enum Reading {
@@ -43,10 +45,13 @@ struct JobIntake: Sendable {
         } catch {
             return .refused(refusal(job, value: value, reason: "invalid_category", message: "\(error)", now: now))
         }
-        if case .literal = content.text, !acceptsLiteralText {
-            return .refused(
-                refusal(job, value: value, reason: "invalid_text", message: "literal text is off", now: now)
-            )
+        var isForeign = false
+        if case .literal = content.text {
+            isForeign = voucher?.isVouched(job.data) != true
+            if isForeign, !acceptsLiteralText {
+                let message = "words that no producer of this platform vouches for are off (ACCEPT_LITERAL_JOBS)"
+                return .refused(refusal(job, value: value, reason: "invalid_text", message: message, now: now))
+            }
         }
         let due = timestamp + job.delay
         return .parsed(
@@ -56,7 +61,8 @@ struct JobIntake: Sendable {
                 content: content,
                 category: category,
                 enqueuedAt: timestamp,
-                due: due
+                due: due,
+                hasForeignWords: isForeign
             )
         )
     }

@@ -138,7 +138,24 @@ package struct OpenAPIDocument: Sendable {
             if let example = answer.example { content.append(JSONMember("example", example)) }
             members.append(JSONMember("content", .object([JSONMember(answer.contentType, .object(content))])))
         }
+        if !answer.links.isEmpty { members.append(JSONMember("links", links(answer.links))) }
         return .object(members)
+    }
+
+    private static func links(_ links: [RouteDescription.Link]) -> JSONValue {
+        .object(
+            links.map { link in
+                JSONMember(
+                    link.operation,
+                    [
+                        "operationId": .string(link.operation),
+                        "parameters": .object([
+                            JSONMember(link.parameter, .string("$response.body#\(link.pointer)"))
+                        ]),
+                    ]
+                )
+            }
+        )
     }
 
     private static func refusal(_ refusal: RouteDescription.Refusal) -> JSONValue {

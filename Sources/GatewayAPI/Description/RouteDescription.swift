@@ -56,6 +56,16 @@ package struct RouteDescription: Sendable {
         }
     }
 
+    /// Where a value of an answer leads: an OpenAPI link.
+    package struct Link: Sendable {
+        /// The id of the operation that takes it.
+        let operation: String
+        /// Its parameter in the path.
+        let parameter: String
+        /// A JSON pointer into the answer's body.
+        let pointer: String
+    }
+
     /// A successful answer.
     package struct Answer: Sendable {
         let status: Int
@@ -65,6 +75,7 @@ package struct RouteDescription: Sendable {
         let example: JSONValue?
         let headers: [(name: String, schema: Schema, text: String)]
         let contentType: String
+        private(set) var links: [Link] = []
 
         init(
             _ status: Int,
@@ -91,6 +102,13 @@ package struct RouteDescription: Sendable {
             headers: [(name: String, schema: Schema, text: String)] = []
         ) -> Answer {
             Answer(status, text, .data(schema), example: ["data": example], headers: headers)
+        }
+
+        /// The same answer, whose value at the pointer is a parameter of these operations.
+        func leading(to operations: [String], by parameter: String, from pointer: String) -> Answer {
+            var answer = self
+            answer.links += operations.map { Link(operation: $0, parameter: parameter, pointer: pointer) }
+            return answer
         }
     }
 

@@ -79,7 +79,17 @@ extension RouteDescription {
         "A text for each language, one of them for everybody else. \(idempotencyText)",
         parameters: [idempotencyKey],
         body: Body(.named("CampaignContent"), examples: [("winter", exampleDraft)]),
-        answers: [campaign(201, "A draft.")],
+        answers: [
+            campaign(201, "A draft.").leading(
+                to: [
+                    "getCampaign", "editCampaign", "deleteCampaign", "previewCampaign", "scheduleCampaign",
+                    "unscheduleCampaign", "startCampaign", "stopCampaign", "campaignProgress", "campaignOutcomes",
+                    "campaignAudit",
+                ],
+                by: "campaignId",
+                from: "/data/id"
+            )
+        ],
         refusals: keyRefusals
     )
 

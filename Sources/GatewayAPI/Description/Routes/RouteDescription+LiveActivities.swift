@@ -46,14 +46,17 @@ extension RouteDescription {
         ]
     )
 
+    /// What may stand in a path: a session of any other name is not there.
+    private static let inPath = Schema.text(min: 1, pattern: #"^[^\u0000-\u001f\u007f]+$"#)
+
     /// `DELETE /api/v1/notifications/live-activity-sessions/{streamId}/{deviceId}`
     static let removeSession = RouteDescription(
         "removeLiveActivitySession",
         .liveActivities,
         "When the activity is over or the user dismissed it. A session that is not there is answered the same.",
         parameters: [
-            .path("streamId", .text(min: 1), "The stream.", example: exampleStream),
-            .path("deviceId", .text(min: 1), "The app's own name for the device.", example: "iphone-15-pro-max"),
+            .path("streamId", inPath, "The stream.", example: exampleStream),
+            .path("deviceId", inPath, "The app's own name for the device.", example: "iphone-15-pro-max"),
         ],
         answers: [Answer(204, "The caller has no such session.")]
     )

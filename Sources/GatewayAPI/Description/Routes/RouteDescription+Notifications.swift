@@ -26,6 +26,11 @@ extension RouteDescription {
         ),
         answers: [
             .data(202, "Enqueued.", .named("NotificationReceipt"), example: exampleReceipt, headers: [replayed])
+                .leading(
+                    to: ["cancelScheduledNotification", "moveScheduledNotification"],
+                    by: "messageId",
+                    from: "/data/messageId"
+                )
         ],
         refusals: enqueueRefusals
     )

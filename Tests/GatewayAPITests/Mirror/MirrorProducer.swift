@@ -3,7 +3,7 @@ import NotificationContract
 import Notifications
 import Producers
 
-/// The third file: its producer, which lets a model choose between the texts.
+/// The third file, beside `mirror.json` with its texts: its producer, which lets a model choose between the texts.
 struct MirrorProducer {
     let bus: NotificationBus
     let text: ChosenText
