@@ -23,6 +23,7 @@ package struct FCMSettings: Sendable {
         let host = reader.optionalString("FCM_HOST")
         let port = reader.int("FCM_PORT", default: 443, in: 1...65_535)
         let trustFile = reader.optionalFile("FCM_CA_FILE")
+        let rate = reader.int("FCM_MESSAGES_PER_MINUTE", default: 600_000, in: 240...10_000_000)
         if account != nil, command != nil {
             reader.report("FCM_TOKEN_COMMAND", "is set beside FCM_CREDENTIALS_FILE", fix: "Set one of the two.")
         }
@@ -52,6 +53,7 @@ package struct FCMSettings: Sendable {
         }
         if let host { configuration?.host = host }
         configuration?.port = port
+        configuration?.messagesPerMinute = rate
         configuration?.trustedPEM = try trustFile.map { String(decoding: try FileContents.bytes($0), as: UTF8.self) }
         self.configuration = configuration
     }

@@ -21,6 +21,9 @@ package struct FCMConfiguration: Sendable {
     package var connections = 4
     /// Streams a connection carries at most: Google's front end sends a connection away that opens more than 100.
     package var streams = 100
+    /// Pushes a minute that this process sends at most, spread evenly; `nil` for as many as FCM takes. Google allows a project 600,000,
+    /// and counts refused ones too.
+    package var messagesPerMinute: Int?
     /// Pushes that may wait for a stream. Fewer than a worker holds at once, so that a slow FCM never fills it up and holds
     /// back what goes to Apple.
     package var waitingLimit = 1000
@@ -43,6 +46,9 @@ package struct FCMConfiguration: Sendable {
     package var breakerWindow = 200
     package var breakerMinimum = 50
     package var breakerShare = 0.5
+
+    /// What each connection may send in a second.
+    var pace: Int? { messagesPerMinute.map { max($0 / 60 / max(connections, 1), 1) } }
 
     package init(credential: Credential, projectID: String) {
         self.credential = credential

@@ -65,6 +65,7 @@ final class FCMPool: PushPool {
         var limits = PoolMachine.Limits()
         limits.lanes = configuration.connections
         limits.streams = configuration.streams
+        limits.pace = configuration.pace
         limits.waiting = configuration.waitingLimit
         limits.waitingTime = configuration.waitingTime
         limits.reconnect = configuration.reconnect

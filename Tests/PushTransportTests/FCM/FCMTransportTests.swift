@@ -272,6 +272,21 @@ struct FCMTransportTests {
         }
     }
 
+    @Test(arguments: [(600_000, 4, 2500), (240, 4, 1), (100, 4, 1), (90, 1, 1), (nil, 4, nil)] as [(Int?, Int, Int?)])
+    func `a share of the quota is spread over the connections, to the second (A6)`(
+        perMinute: Int?,
+        connections: Int,
+        pace: Int?
+    ) async throws {
+        try await FCMBench.run(transport: { settings in
+            (settings.messagesPerMinute, settings.connections) = (perMinute, connections)
+            #expect(settings.pace == pace)
+        }) { bench in
+            let outcomes = await bench.sendAll(0..<connections)
+            #expect(outcomes.acceptedCount == connections)
+        }
+    }
+
     @Test func `a project's quota of a minute is enforced by the simulator`() async throws {
         try await FCMBench.run(simulator: { $0.messagesPerMinute = 10 }) { bench in
             var outcomes: [PushOutcome] = []
