@@ -10,9 +10,6 @@ import Store
 
 /// Joins the producer to its servers.
 struct Wiring: Sendable {
-    /// One that reads ahead, and one for each page that is written.
-    private static let databaseConnections = 4
-
     private let platform: Platform
     private let store: ReminderStore
     private let producer: ReminderProducer
@@ -23,7 +20,7 @@ struct Wiring: Sendable {
         platform = try await Platform(
             settings: config.platform,
             processName: service.name,
-            databaseConnections: Self.databaseConnections,
+            databaseConnections: ReminderProducer.connections,
             hasLargeStatements: true,
             telemetry: service.telemetry
         )

@@ -16,6 +16,10 @@ package struct ReminderProducer: Sendable {
     private static let page = 1000
     /// Pages claimed, enqueued and marked at a time, so that database and queue both have work.
     private static let pagesAtOnce = 3
+    /// Zones that are read at a time: looking users up is what takes the database longest.
+    private static let zonesAtOnce = 2
+    /// The connections that a run has use for.
+    package static let connections = pagesAtOnce + zonesAtOnce
     /// A claim that is not marked after so long belongs to a run that died.
     private static let claimPatience = Duration.seconds(5 * 60)
 
@@ -149,10 +153,18 @@ package struct ReminderProducer: Sendable {
 
     private func read(_ zones: [ReminderZone], _ now: Timestamp, into pages: BoundedChannel<Page>) async throws {
         defer { pages.finish() }
-        for zone in zones {
-            for try await found in DuePages(store: store, search: search(zone, now), size: Self.page) {
-                guard await pages.send(Page(zone: zone, found: found)) else { return }
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for (index, zone) in zones.enumerated() {
+                if index >= Self.zonesAtOnce { try await group.next() }
+                group.addTask { try await read(zone, now, into: pages) }
             }
+            try await group.waitForAll()
+        }
+    }
+
+    private func read(_ zone: ReminderZone, _ now: Timestamp, into pages: BoundedChannel<Page>) async throws {
+        for try await found in DuePages(store: store, search: search(zone, now), size: Self.page) {
+            guard await pages.send(Page(zone: zone, found: found)) else { return }
         }
     }
 
