@@ -177,6 +177,32 @@ import Testing
         }
     }
 
+    @Test func `a pace that would take weeks is refused, with the one that would do (P8)`() async throws {
+        try await LiveGateway.run { live in
+            _ = try await live.database.pool.query(
+                """
+                INSERT INTO user_notification_preferences (user_id, ios_permission_status)
+                SELECT 'u' || n, 'granted' FROM generate_series(1, 14460) AS n
+                """
+            )
+            _ = try await live.database.pool.query(
+                """
+                INSERT INTO devices (user_id, device_id, provider, platform, token, environment, topic, permission_status)
+                SELECT 'u' || n, 'd', 'apns', 'ios', 'token-' || n, 'production', 'app', 'granted'
+                FROM generate_series(1, 14460) AS n
+                """
+            )
+            let draft = Self.draft(with: "pacePerMinute", 1)
+            let made = try await live.fixture.service(.post, "/api/v1/campaigns", draft)
+            let path = "/api/v1/campaigns/\(made.data["id"]?.stringValue ?? "")"
+            let refused = try await live.fixture.service(.post, path + "/start")
+            #expect(refused.status == 422 && refused.json["pointer"] == "/pacePerMinute")
+            #expect(refused.json["detail"]?.stringValue?.contains("at least 2") == true, "\(refused.text)")
+            #expect(try await live.fixture.service(.patch, path, ["pacePerMinute": 2]).status == 200)
+            #expect(try await live.fixture.service(.post, path + "/start").status == 200)
+        }
+    }
+
     @Test func `campaigns are for their own scope alone (P8)`() async throws {
         let fixture = try GatewayFixture()
         let routes = fixture.gateway.endpoints.filter { $0.path.hasPrefix("/api/v1/campaigns") }
