@@ -36,14 +36,18 @@ struct EmbeddingTests {
         #expect(shown == [])
         await notifications.foreground(Place(latitude: 59.9, longitude: 10.7))
         let pending = phone.pending
-        #expect(pending.count == 63)
+        // Three a day for 21 days, without those of today that are over: the example goes by the phone's clock.
+        #expect((60...63).contains(pending.count))
         let name = try #require(pending.first).identifier.split(separator: ".").suffix(2).map(String.init)
         let window = WindowOccurrence(window: name[0], date: try #require(LocalDate(name[1])))
         await notifications.answered(window, actionID: ActionRegistry.tap)
         await notifications.loggedOut()
         let log = phone.log
         #expect(
-            log == ["POST", "GET", "63 added, 0 removed", "im://window?id=\(name[0])&date=\(name[1])", "DELETE"]
+            log == [
+                "POST", "GET", "\(pending.count) added, 0 removed", "im://window?id=\(name[0])&date=\(name[1])",
+                "DELETE",
+            ]
         )
     }
 }
