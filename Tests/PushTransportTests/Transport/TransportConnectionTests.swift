@@ -238,9 +238,11 @@ struct TransportConnectionTests {
             }
             await bench.transport.drain(deadline: .seconds(5))
             let outcomes = await gathered.all
-            #expect(outcomes.acceptedCount == 50)
-            #expect(outcomes.count { $0 == .notSent(reason: "Closing", after: nil) } == 150)
-            #expect(bench.simulator.acceptedCount == 52)
+            // How many are on streams when the drain begins is the machine's affair: at most as many as there are streams.
+            let accepted = outcomes.acceptedCount
+            #expect((1...50).contains(accepted))
+            #expect(outcomes.count { $0 == .notSent(reason: "Closing", after: nil) } == 200 - accepted)
+            #expect(bench.simulator.acceptedCount == accepted + 2, "none that was given back arrived")
             #expect(await bench.send(201) == .notSent(reason: "Closing", after: nil))
         }
     }
