@@ -22,7 +22,9 @@ package struct LifecycleVoice: CategoryVoice {
         let records = try await store.subscriptions(of: user.rawValue)
         guard !records.isEmpty else { return .silent(reason: "no_subscription") }
         for record in records {
-            let isExpiring = try await store.isExpiring(record, now: now, defaultZone: defaultZone)
+            let isExpiring = try await store.session { session in
+                try await session.isExpiring(record, now: now, defaultZone: defaultZone)
+            }
             guard let event = Self.event(record, isExpiring: isExpiring, now: now) else { continue }
             let subject = LifecycleNotices.Subject(
                 originalTransactionID: record.originalTransactionID,

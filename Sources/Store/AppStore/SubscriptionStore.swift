@@ -43,16 +43,6 @@ package struct SubscriptionStore: Sendable {
         }
     }
 
-    /// Whether a subscription is due for its notice; see `expiring`.
-    package func isExpiring(
-        _ record: SubscriptionRecord,
-        now: Timestamp,
-        defaultZone: String
-    ) async throws(PostgresError) -> Bool {
-        let statement = SubscriptionSQL.isExpiring(record.originalTransactionID, now: now, defaultZone: defaultZone)
-        return try await pool.query(statement).first != nil
-    }
-
     /// Language of a user, and the local date of a moment in the user's zone; UTC where it is unknown.
     package func audience(
         of user: String,
